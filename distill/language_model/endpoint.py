@@ -12,10 +12,8 @@ A command is only run if a variable of this machine's environment names it, beca
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import json
-import ssl
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -177,6 +175,8 @@ class Endpoint:
 
     def _send(self, body: bytes) -> tuple[int, bytes, float | None]:
         """Send one request. Return status, body and the seconds that the server asks to wait."""
+        import asyncio
+
         import httpx
 
         # The exchange has a thread and an event loop of its own, because the caller may already run in a loop. The
@@ -192,6 +192,9 @@ class Endpoint:
             pool.shutdown(wait=False)
 
     async def _exchange(self, body: bytes) -> tuple[int, bytes, float | None]:
+        import asyncio
+        import ssl
+
         import httpx
 
         # Identity, because a small compressed answer could unpack to any size.

@@ -8,6 +8,7 @@ dropped when the entry ended otherwise or left memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from agent_home import storage
 from agent_home.documents.document import Document, parse
@@ -18,8 +19,10 @@ from agent_home.screening.review_ledger import decisions, ending_digest, stateme
 from agent_home.store import proposals
 from agent_home.store.proposals import Proposal, ProposalDraft
 
-from ..entries.operations import PossibleEnding
 from ..statements.sentences import shorten
+
+if TYPE_CHECKING:
+    from ..entries.operations import PossibleEnding
 
 __all__ = ["MAX_ASKED", "MAX_WAITING", "draft_endings", "end_in", "is_open", "is_rejected", "moot_ids"]
 

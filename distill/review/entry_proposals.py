@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_home import storage
 from agent_home.documents.check import entry_files
@@ -38,14 +38,15 @@ from agent_home.store.proposals import Proposal, ProposalDraft
 from agent_home.store.recovery import marked_git, recover
 from guard import Action
 
-from ..entries.promotion import PromotionCandidate
 from ..errors import NoSuchProposal, NotPlaceable
 from ..evidence.status import UNCHECKED
-from ..learning.governance import retire_rule
 from ..statements.risk import risk_of
 from ..statements.sentences import shorten
 from .entry_endings import end_in, is_open
 from .quarantine_review import Acceptance
+
+if TYPE_CHECKING:
+    from ..entries.promotion import PromotionCandidate
 
 __all__ = [
     "accept_proposal",
@@ -103,6 +104,8 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         NoSuchProposal: somebody decided about the proposal or changed it meanwhile.
         HomeError: see :func:`agent_home.store.gateway.transaction`.
     """
+    from ..learning.governance import retire_rule  # loads what reads conversations
+
     message = f"Accept proposal {proposal.id} for {proposal.section or proposal.path}"
     trailers = proposal.trailers
     session, source = trailers.get("Session", ""), proposal.source
