@@ -15,7 +15,7 @@ _METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub
 
 
 class LazyRegex:
-    """What stands for a compiled pattern. Its methods are those of the pattern, from the first use on."""
+    """Stand for a compiled pattern. Its methods are those of the pattern, from the first use on."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         """Keep the arguments of ``re.compile``."""
