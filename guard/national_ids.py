@@ -81,6 +81,7 @@ _ABBREVIATED = re.compile(
     r"(?<![\w.])(?:" + "|".join(map(re.escape, sorted(_SHORT, key=len, reverse=True))) + r")(?![\w.])"
 )
 _NUMBER = re.compile(r"(?<!\w)(?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19}(?!\w)")
+_DATE = re.compile(r"(?:19|20)\d\d-\d\d")
 _BEFORE = 72
 _BETWEEN = re.compile(r"(?:[ :#=.,()\-–—]|[^\W\d_]){0,28}\Z")
 
@@ -93,6 +94,8 @@ def find_national_ids(variant: TextVariant) -> Iterator[Match]:
         if number > len(_STRONG) or _is_valid(tuple(_STRONG)[number - 1], match[0]):
             yield replaced_match("pii", "national-id", "national_id", variant.span(*match.span()))
     for found in _NUMBER.finditer(text):
+        if not _may_be_named(found[0]):
+            continue
         before = text[max(0, found.start() - _BEFORE) : found.start()]
         names = [named for pattern in (_NAMED, _ABBREVIATED) for named in pattern.finditer(before)]
         if any(_BETWEEN.match(before, name.end()) and _is_named_number(name[0], found[0]) for name in names):
@@ -105,10 +108,13 @@ def _strong() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w./-])(?<!\d )(?=[A-Za-z]{{0,6}}[ -]?\d)(?:{forms})(?![\w/-]|[. ]\d)")
 
 
+def _may_be_named(number: str) -> bool:
+    """Return whether *number* has seven digits and is no date. This is quicker than the search for a name before it."""
+    return sum(map(str.isdigit, number)) >= 7 and not _DATE.match(number)
+
+
 def _is_named_number(name: str, number: str) -> bool:
-    """Return whether *number* after *name* is a person's: seven digits, or right check digits after an abbreviation."""
-    if sum(map(str.isdigit, number)) < 7 or re.match(r"(?:19|20)\d\d-\d\d", number):
-        return False
+    """Return whether *number* after *name* is a person's: after an abbreviation, the check digits must be right."""
     return name not in _SHORT or any(_is_valid(module, number) for module in _SHORT[name])
 
 

@@ -33,7 +33,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere, tip
-from agent_home.store.proposals import broken, ended_ids, pending_ids
+from agent_home.store.proposals import overview, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
@@ -293,13 +293,12 @@ def _acknowledged(home: Home) -> Iterator[Check]:
 
 def _losses(home: Home) -> Iterator[Check]:
     """Check that no edit by hand removes many entries."""
-    new, waits = losses.uncommitted(home), losses.waiting(home)
+    (new, gone), waits = losses.uncommitted(home), losses.waiting(home)
     if new:
         yield Check(name="losses", status="failed", detail=". ".join(new))
     for loss in waits:
         detail = f"{loss.reason}. `memory review show {loss.id}` shows them"
         yield Check(name="losses", status="warning", detail=detail)
-    gone = losses.deleted_ledgers(home)
     if gone:
         yield Check(name="losses", status="failed", detail=losses.ledger_advice(home, gone))
     if not new and not waits and not gone:
@@ -342,8 +341,10 @@ def _clone(home: Home) -> Iterator[Check]:
             " machine that forgot them before that"
         )
     tips = history.branch_tips(home.root, "refs/remotes/*/proposals/*")
-    decided = decisions(home)
-    known = pending_ids(home) | {row.id for row in (*decided.approved, *decided.rejected)}
+    known: set[str] = set()
+    if tips or is_fresh:
+        decided = decisions(home)
+        known = pending_ids(home) | {row.id for row in (*decided.approved, *decided.rejected)}
     remote = {tip.branch.rpartition("/")[2]: tip.branch.partition("/")[0] for tip in tips}
     away = sorted(remote.keys() - known)
     if away:
@@ -477,15 +478,17 @@ def _quarantine(home: Home) -> Iterator[Check]:
 
 def _proposals(home: Home) -> Iterator[Check]:
     """Count the proposals. A waiting proposal is no warning."""
-    unreadable_ids = broken(home)
-    if unreadable_ids:
-        lost = ", ".join(unreadable_ids[:5])
+    found = overview(home)
+    if found.broken:
+        lost = ", ".join(found.broken[:5])
         detail = f"git cannot read {lost}. Fetch it from another clone, or run `memory doctor --fix`"
         yield Check(name="proposals", status="failed", detail=detail)
-    from distill.review.entry_endings import moot_ids
+    moot: set[str] = set()
+    if found.ended:
+        from distill.review.entry_endings import moot_ids
 
-    moot = moot_ids(home)
-    ids, asked = pending_ids(home) - moot, ended_ids(home) - moot
+        moot = moot_ids(home)
+    ids, asked = found.pending - moot, found.ended - moot
     detail = "nothing waits"
     if ids:
         waits = counted(len(ids), "proposal waits", "proposals wait")

@@ -19,12 +19,13 @@ __all__ = [
     "EMPTY_BLOBS",
     "TRAILERS",
     "BranchTip",
+    "BranchesBelow",
     "Event",
     "Hiding",
     "Snapshot",
     "branch",
     "branch_tips",
-    "broken_branches",
+    "branches_below",
     "committed_blobs",
     "configured",
     "configured_name",
@@ -83,6 +84,15 @@ class BranchTip:
     parents: tuple[str, ...]
     ts: str
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchesBelow:
+    """Branches below a prefix: their *names*, their *tips*, and the *broken* ones that name no commit, ordered."""
+
+    names: frozenset[str]
+    tips: tuple[BranchTip, ...]
+    broken: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,21 +165,32 @@ def branch_tips(root: Path, pattern: str) -> list[BranchTip]:
     A branch whose commit is gone is left out: it must not hide the others.
     """
     git = home_client(root)
+    return _tips(git, _branch_rows(git, pattern))
+
+
+def _branch_rows(git: GitClient, pattern: str) -> list[tuple[str, str]]:
     lines = git.text("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", pattern).splitlines()
-    rows = [line.split(" ", 1) for line in lines]
+    return [(commit, name) for commit, _, name in (line.partition(" ") for line in lines)]
+
+
+def _tips(git: GitClient, rows: Sequence[tuple[str, str]]) -> list[BranchTip]:
     found = zip(rows, git.objects(commit for commit, _ in rows), strict=True)
     return [_tip(name, item) for (_, name), item in found if item is not None and item.kind == "commit"]
 
 
-def broken_branches(root: Path, prefix: str) -> list[str]:
-    """Return the branches below *prefix* (``proposals/``) that name no commit of the repository, ordered."""
+def branches_below(root: Path, prefix: str) -> BranchesBelow:
+    """Return the branches below *prefix* (``proposals/``)."""
     git = home_client(root)
-    names = set(git.text("for-each-ref", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}").splitlines())
+    rows = _branch_rows(git, f"refs/heads/{prefix}")
+    names = {name for _, name in rows}
+    tips = _tips(git, rows)
+    files: set[str] = set()
     heads = git.git_folder() / "refs" / "heads"
     if (heads / prefix).is_dir():  # git itself leaves out a ref whose file is empty or damaged
-        files = (path for path in (heads / prefix).rglob("*") if path.is_file() and path.suffix != ".lock")
-        names |= {path.relative_to(heads).as_posix() for path in files}
-    return sorted(names - {tip.branch for tip in branch_tips(root, f"refs/heads/{prefix}")})
+        paths = (path for path in (heads / prefix).rglob("*") if path.is_file() and path.suffix != ".lock")
+        files = {path.relative_to(heads).as_posix() for path in paths}
+    broken = (names | files) - {tip.branch for tip in tips}
+    return BranchesBelow(names=frozenset(names), tips=tuple(tips), broken=tuple(sorted(broken)))
 
 
 def _tip(name: str, item: GitObject) -> BranchTip:

@@ -133,11 +133,15 @@ def pending(home: Home) -> bool:
     return bool(_ledgers(changed) or _missing(home, changed)) and not _is_elsewhere(home)
 
 
-def uncommitted(home: Home) -> list[str]:
-    """Say for each large loss that is not committed yet what is gone, and what to do. Needs no lock."""
+def uncommitted(home: Home) -> tuple[list[str], list[str]]:
+    """Say for each large loss that is not committed yet what is gone, and what to do. Name the deleted ledgers, too.
+
+    Needs no lock. A ledger is deleted if HEAD has it, and it is absent or empty on the disk.
+    """
     lines = []
-    hidden = {file.path for file in hidden_memory(home)}  # another check names them, with another remedy
-    for missing in _missing(home, [path for path in _changed(home) if path not in hidden]):
+    changed = _changed(home)
+    hidden = {file.path for file in hidden_memory(home)} if changed else set()  # another check names them
+    for missing in _missing(home, [path for path in changed if path not in hidden]):
         how = "is gone or empty"
         if missing.present.strip():
             how = "was changed by hand" if missing.older is None else _SAVED_STALE
@@ -147,7 +151,7 @@ def uncommitted(home: Home) -> list[str]:
         except DocumentInvalid as error:
             remedy = f"They cannot be brought back before line {error.line} is corrected ({error.rule})"
         lines.append(f"{missing.path} {how}, and {len(missing.lost)} of its {missing.had} entries are gone. {remedy}")
-    return lines
+    return lines, _ledgers(changed)
 
 
 def refuse_loss(home: Home, path: str, committed: str, present: str) -> None:

@@ -13,7 +13,7 @@ entry twice at a time. The trailer ``Ends`` names the kind of end, the entry, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..screening.review_ledger import statement_digest
 
 __all__ = [
     "FOLDER",
+    "Overview",
     "Proposal",
     "ProposalDraft",
     "branch_of",
@@ -37,6 +38,7 @@ __all__ = [
     "ended_ids",
     "find",
     "make",
+    "overview",
     "pending_ids",
     "pending_statements",
     "rewrite",
@@ -66,6 +68,15 @@ class ProposalDraft:
     text: str
     message: str
     trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Ids of all proposals, of the entries whose end is asked about, and of proposals that git cannot read, ordered."""
+
+    pending: frozenset[str]
+    ended: frozenset[str]
+    broken: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +157,17 @@ def taken_ids(home: Home) -> set[str]:
 
 def broken(home: Home) -> list[str]:
     """Return the ids of proposals that git can no longer read, ordered."""
-    return [name.removeprefix(FOLDER) for name in history.broken_branches(home.root, FOLDER)]
+    return list(overview(home).broken)
+
+
+def overview(home: Home) -> Overview:
+    """Return what waits, by id."""
+    found = history.branches_below(home.root, FOLDER)
+    return Overview(
+        pending=frozenset(name.removeprefix(FOLDER) for name in found.names),
+        ended=frozenset(_ended(_with_trailers(found.tips))),
+        broken=tuple(name.removeprefix(FOLDER) for name in found.broken),
+    )
 
 
 def find(home: Home, proposal_id: str) -> Proposal | None:
@@ -162,7 +183,10 @@ def waiting(home: Home) -> list[Proposal]:
 
 def ended_ids(home: Home) -> set[str]:
     """Return the ids of the entries whose end waits for a decision."""
-    listed = _listed(home, f"refs/heads/{FOLDER}")
+    return _ended(_listed(home, f"refs/heads/{FOLDER}"))
+
+
+def _ended(listed: Iterable[tuple[history.BranchTip, Mapping[str, str]]]) -> set[str]:
     return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends")}
 
 
@@ -179,7 +203,11 @@ def pending_statements(home: Home) -> set[str]:
 
 def _listed(home: Home, refs: str) -> list[tuple[history.BranchTip, dict[str, str]]]:
     """Return the newest commit of every proposal, with its trailers. A branch whose commit is gone is left out."""
-    tips = [(tip, _trailers(tip.message)) for tip in history.branch_tips(home.root, refs)]
+    return _with_trailers(history.branch_tips(home.root, refs))
+
+
+def _with_trailers(found: Iterable[history.BranchTip]) -> list[tuple[history.BranchTip, dict[str, str]]]:
+    tips = [(tip, _trailers(tip.message)) for tip in found]
     return [
         (tip, trailers)
         for tip, trailers in tips

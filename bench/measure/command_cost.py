@@ -96,7 +96,7 @@ def _session(session: str, started: datetime, messages: int, number: int) -> Ite
     for at in range(messages):
         text = texts[(number * 7 + at) % len(texts)]
         if at == 0:
-            text = f"Decision: release {number} ships on Friday, after the {text.split()[0]} run."
+            text = f"Decision: {text}"
         yield {
             "session": session,
             "id": f"m{at}",

@@ -254,8 +254,8 @@ def _words(text: str, *, chinese: bool) -> Iterator[ReportUnit]:
 
 def _terms(text: str) -> Iterator[ReportUnit]:
     """Yield the Chinese terms by longest match. Characters in no table make one unknown unit with their neighbours."""
-    table, light = _chinese(), _light_zh()
     for run in _CHINESE.finditer(text):
+        table, light = _chinese(), _light_zh()
         at, unknown = run.start(), -1
         while at < run.end():
             size = next(

@@ -8,7 +8,8 @@ The relation of two statements is the business of ``distill.statements.contradic
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -20,7 +21,7 @@ from recall.text.word_tables import phrase_pattern, stop_words, word_table
 
 from .time_keys import time_key
 
-__all__ = ["Statement", "Token", "TokenKind", "are_opposites", "parse_statement"]
+__all__ = ["Statement", "Token", "TokenKind", "are_opposites", "have_opposites", "parse_statement"]
 
 TokenKind = Literal["word", "han", "name", "number", "label", "day", "date", "time", "period"]
 
@@ -165,13 +166,24 @@ def parse_statement(text: str) -> Statement:
 
 def are_opposites(one: str, other: str) -> bool:
     """Return whether two keys are opposite words."""
-    return frozenset((one, other)) in _pairs()
+    return other in _opposites().get(one, ())
+
+
+def have_opposites(keys: AbstractSet[str], others: AbstractSet[str]) -> bool:
+    """Return whether one of *keys* is the opposite of one of *others*."""
+    table = _opposites()
+    return any(not table[key].isdisjoint(others) for key in keys & table.keys())
 
 
 @lru_cache(maxsize=1)
-def _pairs() -> frozenset[frozenset[str]]:
-    both = (pair.split("/") for pair in word_table("opposites"))
-    return frozenset(frozenset((stem(a) if a.isascii() else a, stem(b) if b.isascii() else b)) for a, b in both)
+def _opposites() -> Mapping[str, AbstractSet[str]]:
+    """Return the opposites of each key that has some."""
+    found: dict[str, set[str]] = {}
+    for pair in word_table("opposites"):
+        one, other = (stem(word) if word.isascii() else word for word in pair.split("/"))
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return found
 
 
 def _without_emphasis(text: str) -> str:

@@ -38,7 +38,8 @@ _ESCAPE_GAP = 60
 _LONGEST_ESCAPED = 8_000
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _MIN_RUN_CHARS = 24
-_PRINTABLE = re.compile(r"[\t\n\r\x20-\x7e\xa0-\U0010ffff]+\Z")
+# All but control characters. Named that way, the class compiles in a hundredth of the time.
+_PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+\Z")
 _MAX_RUNS = 400
 """Runs decoded in one text. A text with more runs is data."""
 _MAX_DEPTH = 3

@@ -7,7 +7,6 @@ weighs them. Nothing here decides anything, and no single word does.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -16,7 +15,7 @@ from itertools import pairwise
 
 from agent_home.lazy_regex import lazy_regex
 
-from ..statement_parser import Statement, Token, are_opposites, parse_statement
+from ..statement_parser import Statement, Token, have_opposites, parse_statement
 
 __all__ = ["FEATURES", "MAX_CHARS", "PairFeatures", "compare", "relative_spans", "word_weight"]
 
@@ -266,7 +265,7 @@ def _value_features(mine: Sequence[Token], other: Sequence[Token], was: Statemen
     fits = bool(numbers and new_numbers) and (bool(units & new_units) or "#" in units | new_units)
     when, new_when = _of(mine, *_WHEN), _of(other, *_WHEN)
     names, new_names = _of(mine, "name"), _of(other, "name")
-    turned = any(are_opposites(a.key, b.key) for a in mine for b in other)
+    turned = have_opposites({token.key for token in mine}, {token.key for token in other})
     opposed = turned and not (fits or (when and new_when) or (names and new_names))
     same = {token.key for token in was.tokens if token.particular} & {token.key for token in now.tokens}
     found = {
@@ -456,10 +455,14 @@ def _respelled(side: _Side, spelled: Mapping[str, str]) -> _Side:
 
 def _left(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]:
     """Return *tokens* without as many of each key as *others* have."""
-    counts = Counter(token.key for token in others)
+    counts: dict[str, int] = {}
+    for token in others:
+        counts[token.key] = counts.get(token.key, 0) + 1
+    if not counts:
+        return tuple(tokens)
     kept = []
     for token in tokens:
-        if counts[token.key] > 0:
+        if counts.get(token.key, 0) > 0:
             counts[token.key] -= 1
         else:
             kept.append(token)
@@ -477,15 +480,18 @@ def relative_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 def word_weight(token: Token) -> float:
     """Return how much a token says, from 0 for a word of change to 1 for a rare word."""
-    if token.kind == "han":
-        if token.key in _change_words():
+    return _weight(token.kind, token.key) if token.kind in {"han", "word"} else 1.0
+
+
+@lru_cache(maxsize=1 << 14)
+def _weight(kind: str, key: str) -> float:
+    if kind == "han":
+        if key in _change_words():
             return 0.05
-        return 0.5 * min(1.0, max(0.1, (_rarity().get(token.key, _RAREST_HAN) - 1.5) / 3.5))
-    if token.kind == "word":
-        if token.key in _change_words():
-            return 0.1
-        return min(1.0, max(0.1, (_rarity().get(token.key, _RAREST) - 2.5) / 4))
-    return 1.0
+        return 0.5 * min(1.0, max(0.1, (_rarity().get(key, _RAREST_HAN) - 1.5) / 3.5))
+    if key in _change_words():
+        return 0.1
+    return min(1.0, max(0.1, (_rarity().get(key, _RAREST) - 2.5) / 4))
 
 
 @cache

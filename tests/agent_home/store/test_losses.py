@@ -219,7 +219,7 @@ def test_a_stale_buffer_drops_no_later_entry_at_any_size(
         add_entry(title)
     mine = stale.replace("Fact 3", "Fact three") + "\nMine.\n" if edited else stale
     (full.root / MEMORY).write_text(mine, newline=kept)
-    (named,) = losses.uncommitted(full)
+    ((named,), _) = losses.uncommitted(full)
     assert "MEMORY.md was saved from an older version, and 2 of its 14 entries are gone" in named
     add_entry("New")
     wanted = ["Fact three" if edited and title == "Fact 3" else title for title in EVERY]
