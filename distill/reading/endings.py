@@ -162,11 +162,13 @@ class EndingWeights:
         kind = likeliest_kind([_chance(self._score(f"{head}{suffix}", features)) for head in HEADS], thread=thread)
         if _holds(older, newer, kind, chance, thread=thread):
             return Ending(chance=0.0, kind=kind)
-        least = f"{threshold_name(older, newer, kind, thread=thread)}{suffix}"
-        likely = chance >= self.likely[least]
-        called_off = thread and kind == "resolve" and role == "user" and likely and _calls_off(older, newer)
-        certain = (chance >= self.certain[least] or called_off) and not names_owned_thing(older, newer)
-        certain = certain and (thread or not leaves_health_out(older, newer))
+        likely = certain = False
+        if chance >= min(*self.likely.values(), *self.certain.values()):  # finding the name of the threshold is slow
+            least = f"{threshold_name(older, newer, kind, thread=thread)}{suffix}"
+            likely = chance >= self.likely[least]
+            called_off = thread and kind == "resolve" and role == "user" and likely and _calls_off(older, newer)
+            certain = (chance >= self.certain[least] or called_off) and not names_owned_thing(older, newer)
+            certain = certain and (thread or not leaves_health_out(older, newer))
         if role == "user" and _asks_to_forget(older, newer):
             return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
         return Ending(chance=chance, kind=kind, certain=certain, likely=likely)
@@ -331,6 +333,18 @@ def shows_ending(sentence: str) -> bool:
 
 def pair_features(older: str, newer: str, role: str, cosine: float | None = None) -> NDArray[np.float64]:
     """Return the values of :data:`FEATURES` for a pair. Without *cosine* the last ones are left out."""
+    values, found = _word_features(older, newer, role), _compared(older, newer)
+    result = [*(values[name] for name in _OWN_FEATURES), *found.values]
+    if cosine is not None:
+        ended = max(values["end"], values["past"])
+        changed = float(found["main one value"] > 0 or found["values"] > 0)
+        result += [cosine, cosine * ended, 2 * max(cosine - 0.4, 0.0), cosine * changed]
+    return np.array(result, np.float64)
+
+
+@lru_cache(maxsize=256)
+def _word_features(older: str, newer: str, role: str) -> Mapping[str, float]:
+    """Return the values of the features that the words of a pair have. A pair is judged again with its vectors."""
     values = dict(_match_features(older, newer))
     values |= {"question": float(is_question(newer)), "assistant": float(role == "assistant")}
     values |= dict(_sign_features(older, newer, values["older_share"]))
@@ -338,13 +352,7 @@ def pair_features(older: str, newer: str, role: str, cosine: float | None = None
     said, was = act_chances(newer[:MAX_CHARS], role), act_chances(older[:MAX_CHARS], "user")
     values |= {f"newer_{act}": said[ACTS.index(act)] for act in _NEWER_ACTS}
     values |= {f"older_{act}": was[ACTS.index(act)] for act in _OLDER_ACTS}
-    found = _compared(older, newer)
-    result = [*(values[name] for name in _OWN_FEATURES), *found.values]
-    if cosine is not None:
-        ended = max(values["end"], values["past"])
-        changed = float(found["main one value"] > 0 or found["values"] > 0)
-        result += [cosine, cosine * ended, 2 * max(cosine - 0.4, 0.0), cosine * changed]
-    return np.array(result, np.float64)
+    return values
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -75,6 +76,7 @@ def vector_part(older: NDArray[np.floating], newer: NDArray[np.floating]) -> Mat
     return np.concatenate([_NEWER * newer, _DIFFERENCE * (newer - older)]).astype(np.float64)
 
 
+@lru_cache(maxsize=256)
 def hashed_grams(older: str, newer: str, role: str) -> NDArray[np.int64]:
     """Return the buckets of the n-grams of a pair, never none."""
     told = _SUBJECT.sub("", older[:MAX_CHARS])
