@@ -32,7 +32,11 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.git.isolation": (
         "the stand-in for git's shared folder, in a temporary folder, and git's folder of reflogs",
-        {"?.symlink_to", "?.write_text", "os.open", "shutil.rmtree"},
+        {"?.symlink_to", "?.write_text", "os.open"},
+    ),
+    "agent_home.git.process.scratch_folder": (
+        "the temporary folder of this process, and those of processes that are gone",
+        {"os.open", "shutil.rmtree"},
     ),
     "agent_home.git.packing": (
         "temporary packs of a killed packing, and its mark",

@@ -276,6 +276,18 @@ class GitClient:
                 raise GitFailed("cat-file", 0, f"it did not answer for {name!r}. Check `git --version`") from None
         next(found, None)  # reads the end of the output, and so the exit code
 
+    def sizes(self, names: Iterable[str]) -> Iterator[int | None]:
+        """Yield the number of bytes of the objects with the ids *names*, with ``None`` for a missing one.
+
+        Their content stays in git.
+        """
+        lines = "".join(f"{name}\n" for name in names)
+        if not lines:
+            return
+        listing = self.text("cat-file", "--batch-check=%(objectsize)", "--buffer", stdin=lines.encode())
+        for line in listing.splitlines():
+            yield int(line) if line.isdecimal() else None
+
     def fields(self, *arguments: str) -> Iterator[bytes]:
         """Yield the NUL-separated fields that a reading command prints, as they come and without a size limit."""
         _refuse_changing(arguments)

@@ -16,6 +16,7 @@ from ..errors import HistoryError
 from ..lazy_regex import lazy_regex
 from .client import fetching_client, home_client
 from .isolation import git_folders
+from .process.scratch_folder import scratch_folder
 
 __all__ = ["fetch_branch", "keep_remote_branch", "remote_url"]
 
@@ -61,7 +62,7 @@ def fetch_branch(root: Path, address: str, branch: str, have: Sequence[str]) -> 
     home = home_client(root)
     objects = (git_folders(root).shared / "objects").absolute()
     form = home.text("rev-parse", "--show-object-format").strip()
-    with tempfile.TemporaryDirectory(prefix="agent-home-fetch-") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         git = fetching_client(Path(folder))
         git.change("init", "--quiet", "--bare", "--template=", f"--object-format={form}", ".")
         known = "".join(f"{commit} refs/have/{number}\n" for number, commit in enumerate(dict.fromkeys(have)) if commit)

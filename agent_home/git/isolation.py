@@ -8,10 +8,8 @@ where they are. Attributes may still name a driver, but only the user's own conf
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +19,7 @@ from pathlib import Path
 
 from ..errors import GitFailed, NoRepository
 from ..lazy_regex import lazy_regex
+from .process.scratch_folder import scratch_folder
 
 __all__ = ["GitFolders", "StandIn", "git_folders", "stand_in"]
 
@@ -104,21 +103,15 @@ def stand_in(folders: GitFolders, listed: Callable[[bytes], bytes], *, writable:
 
 
 class _StandIns:
-    """The stand-ins of this process, in one temporary folder that goes with the process."""
+    """The stand-ins of this process, in its temporary folder. A forked process makes its own."""
 
     def __init__(self) -> None:
-        self._top: Path | None = None
         self._process = os.getpid()
         self._made: dict[tuple[Path, bool], tuple[tuple[int, ...], StandIn]] = {}
 
-    def remove(self) -> None:
-        """Remove the folder. A forked process leaves that of its parent alone, who still uses it."""
-        if self._top is not None and self._process == os.getpid():
-            shutil.rmtree(self._top, ignore_errors=True)
-
     def of(self, shared: Path, listed: Callable[[bytes], bytes], *, writable: bool) -> StandIn:
         if self._process != os.getpid():
-            self._top, self._process, self._made = None, os.getpid(), {}
+            self._process, self._made = os.getpid(), {}
         state = _state(shared)
         known = self._made.get((shared, writable))
         if known is not None and known[0] == state and known[1].empty.is_dir():
@@ -135,9 +128,7 @@ class _StandIns:
         return made
 
     def _make(self, shared: Path, settings: Mapping[str, str], *, writable: bool) -> Path:
-        if self._top is None or not self._top.is_dir():
-            self._top = Path(tempfile.mkdtemp(prefix="agent-home-git-"))
-        folder = Path(tempfile.mkdtemp(dir=self._top))
+        folder = Path(tempfile.mkdtemp(dir=scratch_folder()))
         for name in ("info", "objects", "empty"):
             (folder / name).mkdir()
         if writable:
@@ -152,7 +143,6 @@ class _StandIns:
 
 
 _STAND_INS = _StandIns()
-atexit.register(_STAND_INS.remove)
 
 
 def _settings(file: Path, listed: Callable[[bytes], bytes]) -> Iterator[tuple[str, str]]:
@@ -173,8 +163,19 @@ def _configuration(settings: Mapping[str, str]) -> str:
             section, _, rest = key.partition(".")
             subsection, _, name = rest.rpartition(".")
             lines.append(f"[{section} {_quoted(subsection)}]" if subsection else f"[{section}]")
-            lines.append(f"\t{name} = {_quoted(value)}")
+            shown = _without_credentials(value) if name in {"url", "pushurl", "remote"} else value
+            lines.append(f"\t{name} = {_quoted(shown)}")
     return "\n".join(lines) + "\n"
+
+
+def _without_credentials(address: str) -> str:
+    """Return the *address* of a remote without a user, a password or a token. No command here fetches from it."""
+    if "://" not in address:
+        helper, marked, _ = address.partition("::")
+        return helper + marked  # a name, a folder, or ssh's ``user@host:path``, which has no place for a password
+    scheme, _, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{re.split('[?#]', path, maxsplit=1)[0]}"
 
 
 def _quoted(value: str) -> str:

@@ -33,9 +33,10 @@ _FILE_TOOLS: Mapping[str, str] = {
     "NotebookEdit": "notebook_path",
 }
 _SHELL_TOOLS = ("Bash",)
-#: Commands that change a git repository, or remove or rename files.
+#: Commands that change a git repository, or remove or rename files. Few options are looked over: a line of nothing but
+#: options is read again at each of its commands.
 _CHANGING_COMMAND = lazy_regex(
-    r"(?:^|[;&|(]\s*)(?:sudo\s+)?(?:git\s+(?:-[cC]\s+\S+\s+)*"
+    r"(?:^|[;&|(]\s*)(?:sudo\s+)?(?:git\s+(?:-[cC]\s+\S+\s+){0,8}"
     r"(?:commit|merge|revert|cherry-pick|rebase|reset|tag|push|mv|rm|init|clone)\b|rm\s|mv\s)"
 )
 #: Line in which git reports a new commit.

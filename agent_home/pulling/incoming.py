@@ -40,6 +40,10 @@ _DRIVERS = frozenset({"merge=agent-home", "merge=union", "merge=text", "merge=bi
 #: Fields of an entry that say how far it can be trusted.
 _CLAIMS = ("Origin", "Evidence", "Protected")
 _MAX_FILE_BYTES = 4 << 20
+#: Limits of one pull. A home has thousands of files with some kilobytes each. One object may stand under many names, so
+#: a push of kilobytes can name any number of bytes.
+_MAX_PATHS = 100_000
+_MAX_TOTAL_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +93,18 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChangedPath:
-    """One changed path of the other side: its modes and contents at the ancestor, here and there."""
+    """One changed path of the other side: its modes and contents at the ancestor, here and there.
+
+    A file that is too *large* has no contents.
+    """
 
     path: str
     mode: str
     status: str
-    base: bytes
-    ours: bytes
-    theirs: bytes
+    base: bytes = b""
+    ours: bytes = b""
+    theirs: bytes = b""
+    large: bool = False
 
 
 def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
@@ -140,19 +148,42 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
 
 
 def _changes(home: Home, base: str, commit: str) -> Iterator[_ChangedPath]:
-    """Yield the paths that *commit* changed since *base*, ordered. What is here is read from the disk."""
+    """Yield the paths that *commit* changed since *base*, ordered. What is here is read from the disk.
+
+    Sizes are judged before contents are read, and one file at a time is in memory.
+
+    Raises:
+        HistoryError: there are too many paths, or too many bytes.
+    """
     git = home_client(home.root)
+    rows = list(_changed_rows(home, base, commit))
+    sizes = [size or 0 for size in git.sizes(fields[3] for _, fields in rows)]  # the null id of a removal is missing
+    if sum(size for size in sizes if size <= _MAX_FILE_BYTES) > _MAX_TOTAL_BYTES:
+        problem = f"{commit[:12]} changes files of more than {_MAX_TOTAL_BYTES >> 20} MB. Merge it with git, in parts"
+        raise HistoryError(problem)
+    plain = (fields for (_, fields), size in zip(rows, sizes, strict=True) if size <= _MAX_FILE_BYTES)
+    contents = git.objects(name for fields in plain for name in fields[2:4] if name.strip("0"))
+    for (path, fields), size in zip(rows, sizes, strict=True):
+        found = _ChangedPath(path=path, mode=fields[1], status=fields[4][:1], large=size > _MAX_FILE_BYTES)
+        if found.large:
+            yield found
+            continue
+        was, now = (
+            item.data if name.strip("0") and (item := next(contents)) and item.kind == "blob" else b""
+            for name in fields[2:4]
+        )
+        yield replace(found, base=was, ours=_on_disk(home, path), theirs=now)
+
+
+def _changed_rows(home: Home, base: str, commit: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each changed path with git's fields: two modes, two ids, and the kind of the change."""
     options = ("-r", "--raw", "-z", "--no-renames", "--no-abbrev")
-    fields = git.text("diff-tree", *options, base, commit).split("\0")
-    rows = [(path, row.lstrip(":").split(" ")) for row, path in zip(fields[0::2], fields[1::2], strict=False)]
-    names = [name for _, row in rows for name in row[2:4]]
-    found = git.objects(name for name in names if name.strip("0"))
-    bodies = [item.data if name.strip("0") and (item := next(found)) and item.kind == "blob" else b"" for name in names]
-    for number, (path, row) in enumerate(rows):
-        yield _ChangedPath(
-            path=path, mode=row[1], status=row[4][:1], base=bodies[2 * number], ours=_on_disk(home, path),
-            theirs=bodies[2 * number + 1],
-        )  # fmt: skip
+    fields = home_client(home.root).fields("diff-tree", *options, base, commit)
+    for number, (row, path) in enumerate(zip(fields, fields, strict=False)):
+        if number == _MAX_PATHS:
+            problem = f"{commit[:12]} changes more than {_MAX_PATHS} files, which no home has. Nothing was read of it"
+            raise HistoryError(problem)
+        yield path.decode("utf-8", "surrogateescape"), row.decode().lstrip(":").split(" ")
 
 
 def _on_disk(home: Home, path: str) -> bytes:
@@ -205,10 +236,10 @@ def _wrong_kind(change: _ChangedPath) -> str:
         return "it is another repository"
     if change.status == "D":
         return ""
+    if change.large:
+        return f"it has more than {_MAX_FILE_BYTES >> 20} MB"
     if change.mode != _PLAIN and change.base != change.theirs:
         return "it is a program"
-    if len(change.theirs) > _MAX_FILE_BYTES:
-        return f"it has more than {_MAX_FILE_BYTES >> 20} MB"
     try:
         change.theirs.decode("utf-8")
     except UnicodeDecodeError:

@@ -37,7 +37,7 @@ _WORD = lazy_regex(
     r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]+|[^\W_](?:[\w.@/:,'\u2019-]*[^\W_])?",
 )
 _CJK = lazy_regex(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
-_SENTENCE_END = lazy_regex(r"[.!?:\n\u3002\uff01\uff1f\uff1a]\s*$")
+_SENTENCE_END = frozenset(".!?:\u3002\uff01\uff1f\uff1a")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,19 @@ def _numbers(text: str) -> array[int]:
     return kept
 
 
+def _ends_sentence(gap: str) -> bool:
+    """Return whether a sentence or a line ends in *gap*, the text between two words, and nothing follows."""
+    stated = gap.rstrip()
+    return stated[-1:] in _SENTENCE_END or "\n" in gap[len(stated) :]
+
+
 def _words(text: str) -> tuple[list[str], set[str]]:
     """Return the words of *text* that say something, each cut to its stem, and those that name a value."""
     words: list[str] = []
     values: set[str] = set()
     end = 0
     for match in _WORD.finditer(text):
-        word, starts = match[0], not words or _SENTENCE_END.search(text, max(end - 1, 0), match.start()) is not None
+        word, starts = match[0], not words or _ends_sentence(text[max(end - 1, 0) : match.start()])
         end = match.end()
         if _CJK.match(word):
             words += [word[at : at + 2] for at in range(max(1, len(word) - 1))]

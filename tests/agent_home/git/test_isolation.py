@@ -10,6 +10,7 @@ import pytest
 from agent_home.errors import GitFailed, NoRepository
 from agent_home.git.client import home_client, untrusted_client
 from agent_home.git.isolation import git_folders
+from agent_home.git.process.scratch_folder import scratch_folder
 
 from .traps import plain
 
@@ -106,3 +107,25 @@ def test_a_link_to_git_folder_and_a_pointer_are_followed(repository: Path, tmp_p
     (repository / ".git").write_text("nonsense\n")
     with pytest.raises(NoRepository):
         git_folders(repository)
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("https://sam:hunter2secret@example.com/r.git", "https://example.com/r.git"),
+        ("https://hunter2secret@example.com/r.git?token=hunter2secret#hunter2secret", "https://example.com/r.git"),
+        ("ssh://git:hunter2secret@example.com:22/r.git", "ssh://example.com:22/r.git"),
+        ("ext::connect hunter2secret", "ext::"),
+        ("git@example.com:r.git", "git@example.com:r.git"),
+        ("/srv/a@b.git", "/srv/a@b.git"),
+    ],
+)
+def test_no_password_of_a_remote_is_copied(repository: Path, address: str, kept: str) -> None:
+    plain(repository, "config", "remote.origin.url", address, check=True)
+    plain(repository, "config", "remote.origin.pushurl", address, check=True)
+    plain(repository, "config", "branch.main.remote", address, check=True)
+    git = home_client(repository)
+    assert git.text("remote", "-v").splitlines() == [f"origin\t{kept} (fetch)", f"origin\t{kept} (push)"]
+    copied = [path.read_text() for path in scratch_folder().rglob("config") if path.is_file()]
+    assert copied
+    assert not any("hunter2secret" in text for text in copied)

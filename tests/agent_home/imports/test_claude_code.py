@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from typing import Any
 
@@ -222,3 +223,11 @@ def test_no_shape_of_a_line_raises_an_error(kind: str, content: Any, others: dic
     parsed = parse([row(kind, content, **others), row("user", "after", uuid="u9")], session="file")
     assert parsed.messages[-1].content == "after"
     assert len(parsed.messages) + parsed.skipped.total() >= 2
+
+
+@pytest.mark.parametrize("unit", [";git -c a", "git -c a ", "-c a "])
+def test_commands_of_nothing_but_options_are_read_in_time_that_grows_with_them(unit: str) -> None:
+    start = time.process_time()
+    lines = [row("assistant", [tool("Bash", command=f"git {unit * 30_000}")]), row("user", "after", uuid="u9")]
+    assert [message.content for message in parse(lines).messages] == ["after"]
+    assert time.process_time() - start < 3

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from agent_home.errors import HistoryError
 from agent_home.git import history
+from agent_home.git.client import GitClient, GitObject, home_client
 from agent_home.home import Home
+from agent_home.pulling import incoming
 from agent_home.pulling.incoming import Incoming, look
 from tests.agent_home.pulling.conftest import Push, run_git
 
@@ -111,3 +114,35 @@ def test_another_home_is_no_clone(home: Home, tmp_path: Path) -> None:
     run_git(home.root, "fetch", "-q", str(stranger))
     with pytest.raises(HistoryError, match="no commit in common"):
         look(home, run_git(stranger, "rev-parse", "HEAD"))
+
+
+def test_sizes_are_judged_before_contents_are_read(
+    home: Home, other: Path, push: Push, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = {f"Knowledge/{number}.md": b"\0" * (5 << 20) for number in range(3)}
+    push({**large, "Knowledge/fine.md": "# Fine\n"})
+    read: list[int] = []
+
+    class Counted(GitClient):
+        def objects(self, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:
+            for item in super().objects(names):
+                read.append(len(item.data) if item else 0)
+                yield item
+
+    git = home_client(home.root)
+    counted = Counted(root=git.root, environment=git.environment)
+    monkeypatch.setattr(incoming, "home_client", lambda _: counted)
+    found = looked(home, other)
+    assert [(file.path, file.refused) for file in found.refused] == [(path, "it has more than 4 MB") for path in large]
+    assert set(found.texts) == {"Knowledge/fine.md"}
+    assert max(read) < 1 << 20
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MAX_PATHS", 1), ("_MAX_TOTAL_BYTES", 8)])
+def test_a_pull_of_too_many_files_or_bytes_is_refused(
+    home: Home, other: Path, push: Push, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    push({"Knowledge/a.md": "# A\n", "Knowledge/b.md": "# B, which is longer\n"})
+    monkeypatch.setattr(incoming, limit, most)
+    with pytest.raises(HistoryError, match="more than"):
+        looked(home, other)

@@ -38,6 +38,12 @@ def test_a_damaged_fingerprint_is_left_out() -> None:
 
 def test_time_is_bounded_by_the_part_that_is_read() -> None:
     start = time.process_time()
-    for text in ("a" * 4_000_000, "A1 " * 1_000_000, "\u4e00" * 2_000_000, "x@" * 1_000_000):
+    blank = "harbour" + "\n" * 60_000 + "(b"
+    for text in ("a" * 4_000_000, "A1 " * 1_000_000, "\u4e00" * 2_000_000, "x@" * 1_000_000, blank):
         fingerprint(text, "salt")
     assert time.process_time() - start < 3
+
+
+def test_a_word_behind_the_end_of_a_sentence_or_line_is_no_name() -> None:
+    for end, values in ((". ", 0), ("\n", 0), ("? \n ", 0), (" ", 1), (", ", 1), (". (", 1), ("\n- ", 1)):
+        assert len(fingerprint(f"harbour{end}Lisbon", "salt").values) == values
