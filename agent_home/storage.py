@@ -124,8 +124,8 @@ def create(path: Path, *, mode: int = PRIVATE_FILE) -> bool:
 
 
 def replace(staged: Path, target: Path) -> None:
-    """Replace *target* by the staged file, and keep the mode of *target*."""
-    make_folder(target.parent, 0o777)
+    """Replace *target* by the staged file, and keep the mode of *target*. A new folder is as private as the file."""
+    make_folder(target.parent, _folder_mode(staged.stat().st_mode))
     if target.exists():
         staged.chmod(target.stat().st_mode & 0o7777)
     staged.replace(target)
@@ -163,9 +163,9 @@ def append(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> int:
     """Append *data* and return the offset where it begins. An incomplete last line is truncated first.
 
     A killed writer leaves such a line, which it never reported as stored. If the write fails, the file is restored.
-    A new file has *mode*. Nothing is appended through a link.
+    A new file has *mode*, and a new folder is as private. Nothing is appended through a link.
     """
-    make_folder(path.parent, 0o777)
+    make_folder(path.parent, _folder_mode(mode))
     fresh = not path.exists()
     with os.fdopen(_opened_to_append(path, mode), "ab+", buffering=0) as file:
         start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
@@ -209,6 +209,10 @@ def make_folder(folder: Path, mode: int = PRIVATE_FOLDER) -> None:
         make_folder(folder.parent, 0o777)
         folder.mkdir(mode, exist_ok=True)
         sync_folder(folder.parent)
+
+
+def _folder_mode(file_mode: int) -> int:
+    return 0o777 if file_mode & 0o077 else PRIVATE_FOLDER
 
 
 def _whole_lines_end(size: int, path: Path) -> int:

@@ -6,6 +6,7 @@
 ├── ``NoSuchProposal``   no item with that id waits for review
 ├── ``NotAllowed``       the caller may not decide on proposals
 ├── ``NotLive``          an entry is not in MEMORY.md, or was replaced
+├── ``NotShown``         a proposal of another machine was not read here
 ├── ``NotPlaceable``     a text cannot be placed in its target file
 ├── ``NotRevertable``    the last change of an entry cannot be undone
 │   └── ``StillSuperseded``  another entry still supersedes it
@@ -30,6 +31,7 @@ __all__ = [
     "NotLive",
     "NotPlaceable",
     "NotRevertable",
+    "NotShown",
     "StillSuperseded",
 ]
 
@@ -82,6 +84,17 @@ class NotLive(DistillError):
     def __init__(self, entry_id: str, problem: str) -> None:
         super().__init__(f"{entry_id} is not open: {problem}. `memory history {entry_id}` shows what became of it")
         self.entry_id = entry_id
+
+
+class NotShown(DistillError):
+    """Another machine made the proposal, and nobody on this one was shown it. Nothing was written."""
+
+    def __init__(self, waiting_id: str) -> None:
+        super().__init__(
+            f"{waiting_id} was not made on this machine, and nobody here has read it. Run `memory review show "
+            f"{waiting_id}`, and then accept or reject it"
+        )
+        self.waiting_id = waiting_id
 
 
 class NotPlaceable(DistillError):

@@ -350,7 +350,7 @@ def _clone(home: Home) -> Iterator[Check]:
     if away:
         name = remote[away[0]]
         fetch = f"git fetch {name} 'refs/heads/proposals/*:refs/heads/proposals/*'"
-        lacking.append(f"no proposals: {len(away)} are on {name}. `{fetch}` brings them here")
+        lacking.append(f"no proposals: {len(away)} are on {name}. `{fetch}` brings them here, to be read one by one")
     elif is_fresh and not known:
         lacking.append("no proposals: they come here if the other machine pushes its branches proposals/*")
     yield from (Check(name="clone", status="info", detail=line) for line in lacking)

@@ -24,8 +24,8 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "forward", "init", "refuse_filters", "refuse_unfinished", "stage_blobs", "staging_area",
-    "store_files", "take_back", "undoing", "unhide",
+    "drop_broken_branch", "forward", "init", "message_with", "refuse_filters", "refuse_unfinished",
+    "stage_blobs", "staging_area", "store_files", "take_back", "undoing", "unhide",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -147,7 +147,7 @@ def commit_files(
     if not changed:
         return head(root)
     arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *changed)
-    _with_git_lock(git, died_at, *_identity(git), *arguments, stdin=_commit_message(message, trailers))
+    _with_git_lock(git, died_at, *_identity(git), *arguments, stdin=message_with(message, trailers).encode())
     return git.text("rev-parse", "HEAD").strip()
 
 
@@ -166,7 +166,7 @@ def commit_texts(
     git = home_client(root)
     stream = bytearray(b"feature done\n")
     stream += _commit_command(
-        git, f"refs/heads/{branch}", parent, _commit_message(message, trailers), mark=b"mark :1\n"
+        git, f"refs/heads/{branch}", parent, message_with(message, trailers).encode(), mark=b"mark :1\n"
     )
     stream += b"".join(b"merge %s\n" % commit.encode() for commit in merges)
     for path, text in texts.items():
@@ -263,7 +263,8 @@ def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: f
     git = home_client(root)
     stream = bytearray()
     for draft in drafts:
-        message, text = _commit_message(draft.message, draft.trailers), draft.text.encode("utf-8", "surrogateescape")
+        text = draft.text.encode("utf-8", "surrogateescape")
+        message = message_with(draft.message, draft.trailers).encode()
         stream += _commit_command(git, f"refs/heads/{draft.branch}", draft.parent, message)
         stream += b"M 100644 inline %s\ndata %d\n%s\n" % (draft.path.encode(), len(text), text)
     if drafts:
@@ -342,11 +343,14 @@ def _quoted(path: str) -> bytes:
     )
 
 
-def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
-    """Return subject and trailers. Each is one line, so a session's name cannot forge another trailer."""
+def message_with(message: str, trailers: Mapping[str, str]) -> str:
+    """Return the text of a commit's message: a subject and trailers.
+
+    Each is one line, so a session's name cannot forge another trailer.
+    """
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
     subject = " ".join(message.split()) or "Change memory"
-    return "\n".join(visible_line(line) for line in ([subject, "", *lines] if lines else [subject])).encode()
+    return "\n".join(visible_line(line) for line in ([subject, "", *lines] if lines else [subject]))
 
 
 def _identity(git: GitClient) -> list[str]:

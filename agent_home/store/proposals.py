@@ -13,19 +13,24 @@ entry twice at a time. The trailer ``Ends`` names the kind of end, the entry, an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import storage
 from ..documents.check import entry_files
-from ..documents.document import Document, parse
-from ..documents.entry import ENTRY_ID
+from ..documents.document import parse
+from ..documents.entry import ENTRY_ID, fold_fields, parse_fields
 from ..documents.placement import as_entry, end_entry, insert_text
+from ..documents.provenance import TRUST, least_trusted
+from ..errors import MachineKeyUnusable
 from ..git import commits, history
 from ..git.commits import BranchCommit
 from ..home import Home
 from ..lazy_regex import lazy_regex
+from ..machine_key import sign, verify
+from ..salt import ensure_salt, read_salt
 from ..screening.review_ledger import statement_digest
 
 __all__ = [
@@ -51,6 +56,13 @@ FOLDER = "proposals/"
 #: An id as an entry's first line has it.
 _BOLD_ID = lazy_regex(rf"\*\*\[({ENTRY_ID.pattern})\]")
 _SOURCES = frozenset({"user", "agent", "tool", "web"})
+#: The trailer with this machine's two signatures: of the trailers, which a listing needs alone, and of the text.
+_SIGNED = "Signed"
+_SIGNED_TRAILERS, _SIGNED_TEXT = "proposal", "proposed text"
+#: Who proposes what this machine did not sign.
+_ELSEWHERE = "another machine"
+#: Fields of an entry that say how far it can be trusted.
+_CLAIMS = frozenset({"Evidence", "Origin", "Protected"})
 _TRAILER = lazy_regex(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
 
 
@@ -81,7 +93,11 @@ class Overview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A proposal as it stands on its branch. *parent* is the commit that it was made on."""
+    """A proposal as it stands on its branch. *parent* is the commit that it was made on.
+
+    A *foreign* one is not signed by this machine. What it says about its risk, author and evidence is left out, and its
+    entries are a participant's.
+    """
 
     id: str
     path: str
@@ -92,6 +108,7 @@ class Proposal:
     ts: str
     subject: str
     trailers: Mapping[str, str] = field(default_factory=dict)
+    foreign: bool = False
 
     @property
     def source(self) -> str:
@@ -120,19 +137,20 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
         parent = history.head(home.root)
         bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
                          strict=True))  # fmt: skip
-        apart = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
+        apart = [_apart(home, draft, parent, bases[draft.path]) for draft in drafts]
         commits.commit_to_branches(home.root, apart, died_at=died_at)
 
 
 def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
     """Replace the proposed text by *text*, and add *trailers*. Call with the lock held."""
     (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
-    kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries", "States"}}
+    made_anew = {"Place", "Entries", "States", _SIGNED}
+    kept = {name: value for name, value in proposal.trailers.items() if name not in made_anew}
     draft = ProposalDraft(
         id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
         trailers={**kept, **trailers},
     )  # fmt: skip
-    commits.commit_to_branches(home.root, [_apart(draft, proposal.parent, parse(base))])
+    commits.commit_to_branches(home.root, [_apart(home, draft, proposal.parent, base)])
 
 
 def withdraw(home: Home, proposal_id: str) -> None:
@@ -165,7 +183,7 @@ def overview(home: Home) -> Overview:
     found = history.branches_below(home.root, FOLDER)
     return Overview(
         pending=frozenset(name.removeprefix(FOLDER) for name in found.names),
-        ended=frozenset(_ended(_with_trailers(found.tips))),
+        ended=frozenset(_ended(_with_trailers(home, found.tips))),
         broken=tuple(name.removeprefix(FOLDER) for name in found.broken),
     )
 
@@ -182,12 +200,12 @@ def waiting(home: Home) -> list[Proposal]:
 
 
 def ended_ids(home: Home) -> set[str]:
-    """Return the ids of the entries whose end waits for a decision."""
+    """Return the ids of the entries whose end waits for a decision. Only questions of this machine count."""
     return _ended(_listed(home, f"refs/heads/{FOLDER}"))
 
 
 def _ended(listed: Iterable[tuple[history.BranchTip, Mapping[str, str]]]) -> set[str]:
-    return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends")}
+    return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends") and said.get(_SIGNED)}
 
 
 def pending_statements(home: Home) -> set[str]:
@@ -203,13 +221,18 @@ def pending_statements(home: Home) -> set[str]:
 
 def _listed(home: Home, refs: str) -> list[tuple[history.BranchTip, dict[str, str]]]:
     """Return the newest commit of every proposal, with its trailers. A branch whose commit is gone is left out."""
-    return _with_trailers(history.branch_tips(home.root, refs))
+    return _with_trailers(home, history.branch_tips(home.root, refs))
 
 
-def _with_trailers(found: Iterable[history.BranchTip]) -> list[tuple[history.BranchTip, dict[str, str]]]:
+def _with_trailers(home: Home, found: Iterable[history.BranchTip]) -> list[tuple[history.BranchTip, dict[str, str]]]:
+    """Return the proposals among *found*, with their trailers.
+
+    Of the trailers that this machine did not sign, only those stay that say what would be changed.
+    """
     tips = [(tip, _trailers(tip.message)) for tip in found]
+    salt = read_salt(home).encode() if tips else b""
     return [
-        (tip, trailers)
+        (tip, trailers if _has_own_trailers(salt, tip.branch.removeprefix(FOLDER), trailers) else _bare(trailers))
         for tip, trailers in tips
         if len(tip.parents) == 1 and _is_memory(trailers.get("Place", "").partition("#")[0])
     ]
@@ -219,23 +242,27 @@ def _read(home: Home, refs: str) -> list[Proposal]:
     read = _listed(home, refs)
     names = [(commit, _place(trailers)[0]) for tip, trailers in read for commit in (tip.commit, tip.parents[0])]
     texts = history.texts_at(home.root, names)
+    salt = read_salt(home).encode() if read else b""
     found = []
     for number, (tip, trailers) in enumerate(read):
         path, section = _place(trailers)
         proposal_id = tip.branch.removeprefix(FOLDER)
         named = trailers.get("Ends", "").rpartition(" ")[2] or proposal_id
         text = _proposed(named, texts[2 * number], texts[2 * number + 1])
-        found.append(
-            Proposal(
-                id=proposal_id, path=path, section=section, text=text, commit=tip.commit, parent=tip.parents[0],
-                ts=tip.ts, subject=tip.message.split("\n", 1)[0], trailers=trailers,
-            )
+        mac = trailers.get(_SIGNED, "").partition(" ")[2]
+        foreign = not verify(_SIGNED_TEXT, _signed_text(salt, proposal_id, trailers.get("Place", ""), text), mac)
+        proposal = Proposal(
+            id=proposal_id, path=path, section=section, text=text, commit=tip.commit, parent=tip.parents[0],
+            ts=tip.ts, subject=tip.message.split("\n", 1)[0], trailers=trailers,
         )  # fmt: skip
+        if foreign:
+            proposal = replace(proposal, text=_unclaimed(text), trailers=_bare(trailers), foreign=True)
+        found.append(proposal)
     return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))
 
 
-def _apart(draft: ProposalDraft, parent: str, base: Document) -> BranchCommit:
-    entry = as_entry(draft.text)
+def _apart(home: Home, draft: ProposalDraft, parent: str, base_text: str) -> BranchCommit:
+    entry, base = as_entry(draft.text), parse(base_text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
     ends = bool(entry and draft.trailers.get("Ends"))
     trailers["States"] = statement_digest(entry) if entry and not ends else ""
@@ -243,9 +270,68 @@ def _apart(draft: ProposalDraft, parent: str, base: Document) -> BranchCommit:
         text = end_entry(base, draft.id, entry).render()
     else:
         text = insert_text(base, draft.text, section=draft.section).render()
+    named = trailers.get("Ends", "").rpartition(" ")[2] or draft.id
+    trailers[_SIGNED] = _signature(home, draft, trailers, _proposed(named, text, base_text))
     return BranchCommit(
         branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
     )
+
+
+def _signature(home: Home, draft: ProposalDraft, trailers: Mapping[str, str], proposed: str) -> str:
+    """Return this machine's signatures of a proposal. They are empty where it has no key: a person reads it then."""
+    said = _trailers(commits.message_with(draft.message, trailers))
+    try:
+        salt = ensure_salt(home).encode()
+        text_mac = sign(_SIGNED_TEXT, _signed_text(salt, draft.id, said.get("Place", ""), proposed))
+        return f"{sign(_SIGNED_TRAILERS, _signed_trailers(salt, draft.id, {**said, _SIGNED: text_mac}))} {text_mac}"
+    except (MachineKeyUnusable, OSError):
+        return ""
+
+
+def _has_own_trailers(salt: bytes, proposal_id: str, trailers: Mapping[str, str]) -> bool:
+    """Return whether this machine signed *trailers* for that proposal of this home."""
+    mac, _, text_mac = trailers.get(_SIGNED, "").partition(" ")
+    return bool(salt and mac) and verify(
+        _SIGNED_TRAILERS, _signed_trailers(salt, proposal_id, {**trailers, _SIGNED: text_mac}), mac
+    )
+
+
+def _signed_trailers(salt: bytes, proposal_id: str, trailers: Mapping[str, str]) -> bytes:
+    """Return what is signed. The salt before it keeps a proposal of one home from counting in another."""
+    return salt + json.dumps([proposal_id, sorted(trailers.items())], ensure_ascii=True).encode()
+
+
+def _signed_text(salt: bytes, proposal_id: str, place: str, text: str) -> bytes:
+    return salt + json.dumps([proposal_id, place, text], ensure_ascii=True).encode()
+
+
+def _bare(trailers: Mapping[str, str]) -> dict[str, str]:
+    """Return the trailers of a stranger that count. To retire a rule is an end, too."""
+    ends = trailers.get("Ends", "") or ("retire" if trailers.get("Retires") else "")
+    said = trailers.get("Source", "user")
+    source = least_trusted([said if said in TRUST else "web", "participant"])
+    kept = {"Place": trailers.get("Place", ""), "Actor": _ELSEWHERE, "Source": source}
+    return {**kept, "Ends": ends} if ends else kept
+
+
+def _unclaimed(text: str) -> str:
+    """Return a stranger's *text* without what it says about its evidence, and with a participant as its author."""
+    document = parse(text)
+    entries = {entry.id: entry.changed(fields=_as_participant(entry.fields)) for entry in document.entries()}
+    lines = document.with_entries((), tuple(entries.values())).render().splitlines(keepends=True)
+    return "".join(_unclaimed_line(line) for line in lines)
+
+
+def _unclaimed_line(line: str) -> str:
+    fields = parse_fields(line.rstrip("\r\n"))
+    if not _CLAIMS & fields.keys():
+        return line
+    return f"{line[: len(line) - len(line.lstrip())]}{fold_fields(_as_participant(fields))}\n"
+
+
+def _as_participant(fields: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in fields.items() if name not in _CLAIMS}
+    return {**kept, "Origin": least_trusted([fields.get("Origin", "user"), "participant"])}
 
 
 def _proposed(named: str, text: str, base: str) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent_home import storage
+from agent_home.consent.signed_record import read_record, write_record
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, parse_entry
@@ -52,13 +53,17 @@ __all__ = [
     "accept_proposal",
     "draft_proposal",
     "edit_proposal",
+    "note_commit",
     "plan_proposal",
     "reject_proposal",
     "rejected_or_pending",
     "settle_proposals",
+    "was_shown",
 ]  # fmt: skip
 
 _MAX_DOUBT_CHARS = 200
+#: Name of this machine's record of the commits of others' proposals that a person was shown.
+_SHOWN = "shown-proposals"
 
 
 def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> ProposalDraft:
@@ -98,7 +103,8 @@ def rejected_or_pending(home: Home) -> Callable[[Entry], bool]:
 def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetime) -> Acceptance:
     """Write the text of *proposal* into its file, in one commit in the name of *person*, and delete its branch.
 
-    A text that the guard would quarantine by now is approved with the proposal, because the person saw it.
+    A text that the guard would quarantine by now, or that a stranger proposed, is approved with the proposal, because
+    the person saw it.
 
     Raises:
         NoSuchProposal: somebody decided about the proposal or changed it meanwhile.
@@ -115,7 +121,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         if acceptance.after != acceptance.before:
             edits.write(proposal.path, acceptance.after)
         retire_rule(edits, trailers)
-        stored = ScreeningService(home).verdict(proposal.path, proposal.text, source).stored
+        stored = ScreeningService(home).verdict(proposal.path, proposal.text, source).stored and not proposal.foreign
         edits.append(APPROVED, [_row(proposal, person, now, () if stored else approval_digests(proposal.text))])
         edits.trailer("Evidence", trailers.get("Evidence", ""))
         edits.trailer("Proposed-By", trailers.get("Actor", ""))
@@ -138,9 +144,23 @@ def reject_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         _refuse_changed(home, proposal)
         if not _is_rejected(decisions(home), proposal):
             digests = (proposal.trailers.get("Asks") or rejection_digest(proposal.text), *_earlier_digests(proposal))
-            edits.append(REJECTED, [_row(proposal, person, now, digests)])
+            asked_elsewhere = proposal.foreign and proposal.ends  # its text is an entry that holds here
+            edits.append(REJECTED, [_row(proposal, person, now, () if asked_elsewhere else digests)])
     _withdraw(home, proposal.id)
     return edits.outcome.commit
+
+
+def note_commit(home: Home, commit: str) -> None:
+    """Record that a person was shown the proposal of another machine with that *commit*. Call with the lock held."""
+    shown = (read_record(home.machine, _SHOWN) or {}).get("commits", [])
+    waiting = {proposal.commit for proposal in proposals.waiting(home)}
+    commits = [*(one for one in shown if one in waiting and one != commit), commit]
+    write_record(home.machine, _SHOWN, {"commits": commits})
+
+
+def was_shown(home: Home, commit: str) -> bool:
+    """Return whether a person was shown the proposal with that *commit* on this machine."""
+    return commit in (read_record(home.machine, _SHOWN) or {}).get("commits", ())
 
 
 def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str) -> None:
@@ -179,7 +199,7 @@ def settle_proposals(home: Home) -> list[Proposal]:
     found = []
     for proposal in proposals.waiting(home):
         done = decided.approval_of(proposal.id, proposal.commit) is not None or _is_rejected(decided, proposal)
-        if proposal.ends and not done:
+        if proposal.ends and not proposal.foreign and not done:
             done = not is_open(parse(storage.read_text(home.path(proposal.path))), proposal)
         if done:
             _withdraw(home, proposal.id)
@@ -195,8 +215,14 @@ def _is_rejected(decided: Decisions, proposal: Proposal) -> bool:
 
 
 def _plan(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # noqa: FBT001
-    """Plan the acceptance. *before* and *after* are equal when the text is in the file or the archive already."""
+    """Plan the acceptance. *before* and *after* are equal when the text is in the file or the archive already.
+
+    Raises:
+        NotPlaceable: another machine asks to end an entry.
+    """
     document = parse(before)
+    if proposal.ends and proposal.foreign:
+        raise NotPlaceable(proposal.id, "another machine asks to end an entry or a rule. Decide about that there")
     if proposal.ends:
         return Acceptance(
             id=proposal.id, path=proposal.path, section=proposal.section, text=proposal.text, entry=proposal.id,

@@ -25,14 +25,23 @@ from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store import losses, proposals
 from agent_home.store.losses import Loss
+from agent_home.store.machine_state import hold_home
 from agent_home.store.proposals import Proposal
 from agent_home.store.set_aside import SetAside
 
-from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
+from ..errors import NoSuchProposal, NotAllowed, NotPlaceable, NotShown
 from ..statements.risk import RISKS, Risk, risk_of
 from . import quarantine_review
 from .entry_losses import accept_loss, plan_loss, reject_loss, settle_losses
-from .entry_proposals import accept_proposal, edit_proposal, plan_proposal, reject_proposal, settle_proposals
+from .entry_proposals import (
+    accept_proposal,
+    edit_proposal,
+    note_commit,
+    plan_proposal,
+    reject_proposal,
+    settle_proposals,
+    was_shown,
+)
 from .quarantine_review import Acceptance, AcceptMode
 from .recovered_texts import (
     accept_recovered,
@@ -49,6 +58,7 @@ __all__ = [
     "diff_lines",
     "edit",
     "find",
+    "note_shown",
     "plan",
     "reject",
     "require_person",
@@ -64,6 +74,7 @@ _PROGRAM_NAMES = frozenset({
     "tool", "verify", "watch", "web",
 })  # fmt: skip
 _MAX_NAME_CHARS = 80
+_ELSEWHERE = "this machine did not make it. What it says about its author, evidence and risk is left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +85,8 @@ class ReviewItem:
     that a proposal would give the entry with its id, and empty for a text that would be added. *origin* is its least
     trusted author, *evidence* the result of the check against git, and *actor* the proposer. *reason* and *findings*
     come from the guard and are empty for a proposal that the guard allows. Only a proposal has a *commit*. A loss has
-    the entries that a person's edit would remove, and a recovered text is what recovery set aside.
+    the entries that a person's edit would remove, and a recovered text is what recovery set aside. A *foreign* proposal
+    was made elsewhere: it has no tier, and a person reads it before it is accepted.
     """
 
     id: str
@@ -93,6 +105,7 @@ class ReviewItem:
     ts: str = ""
     commit: str = ""
     ends: str = ""
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,9 +182,12 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
 
     Raises:
         NotAllowed: *person* may not decide this.
+        NotShown: *item* is foreign, and nobody on this machine was shown it.
         NotPlaceable, HomeError: the text could not be written and still waits.
     """
     person = require_person(home, person, item.actor)
+    if item.foreign and not was_shown(home, item.commit):
+        raise NotShown(item.id)
     if item.kind == "proposal":
         acceptance = accept_proposal(home, _proposal(home, item), person=person, now=now)
     elif item.kind == "loss":
@@ -197,8 +213,19 @@ def plan(home: Home, item: ReviewItem, *, mode: AcceptMode = "as-is") -> ReviewO
 
 
 def up_to_risk(items: Sequence[ReviewItem], tier: Risk) -> list[ReviewItem]:
-    """Return the proposals with that risk or a lower one. Quarantined texts are always accepted one by one."""
-    return [item for item in items if item.kind == "proposal" and RISKS.index(item.risk) <= RISKS.index(tier)]
+    """Return this machine's proposals with that risk or a lower one.
+
+    Quarantined texts and the proposals of others are always accepted one by one.
+    """
+    own = (item for item in items if item.kind == "proposal" and not item.foreign)
+    return [item for item in own if RISKS.index(item.risk) <= RISKS.index(tier)]
+
+
+def note_shown(home: Home, item: ReviewItem) -> None:
+    """Remember that a person was shown *item*, where that is needed to accept it."""
+    if item.foreign:
+        with hold_home(home):
+            note_commit(home, item.commit)
 
 
 def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime) -> ReviewOutcome:
@@ -304,15 +331,17 @@ def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
     trailers = proposal.trailers
     verdict = ScreeningService(home).verdict(proposal.path, proposal.text, proposal.source)
     risk: Risk = next((risk for risk in RISKS if risk == trailers.get("Risk")), "high")  # a branch without a known risk
-    if not verdict.stored:
+    if not verdict.stored or proposal.foreign:
         risk = "high"
+    reason = _ELSEWHERE if proposal.foreign else trailers.get("Doubt", "")
     ended = section_of(proposal.id[:2]) if proposal.ends else None  # the branch has the section of the successor
     findings = tuple({"layer": str(f.layer), "rule": f.rule, "kind": f.kind} for f in verdict.findings)
     return ReviewItem(
         id=proposal.id, kind="proposal", path=proposal.path, section=ended.title if ended else proposal.section,
         text=proposal.text,
-        evidence=trailers.get("Evidence", ""), origin=proposal.source, risk=risk,
-        reason=trailers.get("Doubt", "") if verdict.stored else reason_of(verdict), findings=findings,
+        evidence=trailers.get("Evidence", ""),
+        origin=trailers["Source"] if proposal.foreign else proposal.source, risk=risk,
+        reason=reason if verdict.stored else reason_of(verdict), findings=findings, foreign=proposal.foreign,
         session=trailers.get("Session", ""),
         source=proposal.source, actor=trailers.get("Actor", ""),
         ts=proposal.ts, commit=proposal.commit, ends=proposal.ends,

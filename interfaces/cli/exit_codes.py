@@ -42,6 +42,7 @@ EXIT_CODES: Mapping[str, int] = {
     "distill.errors.NotAllowed": 2,
     "distill.errors.NotLive": 2,
     "distill.errors.NotPlaceable": 7,
+    "distill.errors.NotShown": 2,
     "distill.errors.StillSuperseded": 1,
     "distill.errors.NotRevertable": 7,
     "distill.errors.EmptySession": 7,

@@ -117,3 +117,12 @@ class _HalfFull:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)
+
+
+def test_a_new_folder_is_as_private_as_its_file(tmp_path: Path) -> None:
+    for mode, wanted in ((storage.PRIVATE_FILE, 0o700), (0o644, 0o755)):
+        storage.stage(tmp_path / "staged" / "x", b"x", mode=mode)
+        storage.replace(tmp_path / "staged" / "x", tmp_path / f"{mode}" / "x")
+        storage.append(tmp_path / f"{mode}a" / "x", b"x\n", mode=mode)
+        for folder in (f"{mode}", f"{mode}a"):
+            assert (tmp_path / folder).stat().st_mode & 0o777 == wanted

@@ -189,6 +189,8 @@ class TwoMachines(RuleBasedStateMachine):
         if gives_up and (item["kind"] != "proposal" or not item["ends"]):
             self.released.update(words_of([item["text"]]))
         clone.lossy = clone.lossy and clone.is_merging
+        if item["foreign"]:
+            self._run(machine, "review", "show", item["id"])
         done = self._run(
             machine, "review", "accept" if accept else "reject", item["id"], "--as", "Ada", kill_at=kill_at,
             may_refuse=True,

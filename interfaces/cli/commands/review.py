@@ -98,10 +98,10 @@ def show(invocation: Invocation, waiting_id: str) -> None:
     """Print one waiting text.
 
     The command prints the text of ID, its place, its author and the reason why it waits. Characters that a terminal
-    hides or obeys are shown as escapes.
+    hides or obeys are shown as escapes. A proposal that this machine did not make can be accepted after that.
     """
     from distill.errors import NotPlaceable
-    from distill.review.queue import find, plan
+    from distill.review.queue import find, note_shown, plan
 
     item = find(invocation.home, waiting_id, invocation.moment)
     try:
@@ -109,6 +109,7 @@ def show(invocation: Invocation, waiting_id: str) -> None:
     except NotPlaceable as error:
         diff = (f"({error})",)
     invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _detail_lines(item, diff))
+    note_shown(invocation.home, item)
 
 
 @review.command(
@@ -169,7 +170,8 @@ def accept(
 
     Each accepted text is one commit in the name of the person who accepts it. A secret never comes back, because
     quarantined texts have their secrets redacted. A text accepted unchanged passes the guard from then on, in every
-    place. --tier accepts every proposal up to a risk, but never quarantined texts.
+    place. --tier accepts every proposal of this machine up to a risk, but never quarantined texts. A proposal that
+    came from elsewhere has no tier. `memory review show ID` shows it, and then it is accepted by its ID alone.
     """
     from distill.review.queue import accept as accept_one
     from distill.review.queue import plan, undecided, up_to_risk, waiting
@@ -178,7 +180,12 @@ def accept(
         raise click.UsageError("name the IDs to accept, or give --tier for all proposals up to a risk")
     home, now = invocation.home, invocation.moment
     items, done = undecided(home, ids, now, "accepted")
-    items += up_to_risk(waiting(home, now), tier) if tier else []
+    if len(items) > 1 and (foreign := [item.id for item in items if item.foreign]):
+        raise click.UsageError(f"{foreign[0]} was not made on this machine. Accept it in a command of its own")
+    if tier:
+        listed = waiting(home, now)
+        items += up_to_risk(listed, tier)
+        _say_foreign(invocation, [item.id for item in listed if item.foreign])
     _say_decided(invocation, done, "accepted")
     if form and any(item.kind != "quarantine" for item in items):
         raise click.UsageError(
@@ -249,6 +256,12 @@ def _say_decided(invocation: Invocation, done: Sequence[Decision], action: str) 
         invocation.warn(f"{decision.id} was {action} by {decision.by} on {decision.ts[:10]} already")
 
 
+def _say_foreign(invocation: Invocation, ids: Sequence[str]) -> None:
+    if ids:
+        advice = f"`memory review show {ids[0]}` shows the first one"
+        invocation.warn(f"{len(ids)} of another machine are not among them, because they have no tier. {advice}")
+
+
 def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:
     problems = index_changes(invocation.home, invocation) if any(outcome.commit for outcome in outcomes) else ()
     for problem in problems:
@@ -280,7 +293,9 @@ def _line(item: ReviewItem) -> str:
     place = f"{item.path} / {item.section}" if item.section else item.path
     text = revealed(" ".join((item.text if _shows_text(item) else item.reason).split()))
     limit = 80 if _shows_text(item) else 200
-    return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
+    tier = "none" if item.foreign else item.risk
+    kind = "foreign" if item.foreign else item.kind
+    return f"{item.id}  {tier:6}  {kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
 
 
 def _shows_text(item: ReviewItem) -> bool:
@@ -289,7 +304,7 @@ def _shows_text(item: ReviewItem) -> bool:
 
 
 def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
-    yield f"{item.id}  {item.kind}, risk {item.risk}"
+    yield f"{item.id}  {item.kind}, {'of another machine, without a tier' if item.foreign else f'risk {item.risk}'}"
     for name, value in (
         ("place", f"{item.path} / {item.section}" if item.section else item.path),
         ("waits", item.reason or "its section is reviewed before it is committed"),

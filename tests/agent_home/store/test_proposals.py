@@ -65,7 +65,7 @@ def test_a_rewritten_one_keeps_its_parent_and_its_trailers(home: Home, add_entry
     assert (second.parent, second.id) == (first.parent, first.id)
     assert "sqlite3" in second.text
     assert second.trailers["Edited-By"] == "Ada"
-    changed = {"Edited-By", "States"}
+    changed = {"Edited-By", "States", "Signed"}
     assert {k: v for k, v in second.trailers.items() if k not in changed} == {
         k: v for k, v in first.trailers.items() if k not in changed
     }

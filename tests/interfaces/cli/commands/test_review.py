@@ -211,3 +211,23 @@ def test_at_a_terminal_the_name_comes_from_git(home: Home, quarantined_id: str) 
 
 def test_control_characters_are_printed_as_escapes() -> None:
     assert revealed("a\x1b[2J\u202eb\u200b\n文") == "a\\x1b[2J\\u202eb\\u200b\n文"
+
+
+def test_a_proposal_from_elsewhere_is_named_and_has_no_tier(home: Home, proposed_id: str) -> None:
+    def git(*arguments: str) -> str:
+        settings = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        return subprocess.run(
+            ["git", *settings, *arguments], cwd=home.root, check=True, capture_output=True, text=True
+        ).stdout
+
+    said = git("log", "-1", "--format=%B", f"proposals/{proposed_id}").replace("Risk: low", "Risk: low\nDoubt: none")
+    git("checkout", "--quiet", f"proposals/{proposed_id}")
+    git("commit", "--no-verify", "--quiet", "--amend", "-m", said)
+    git("checkout", "--quiet", "main")
+    assert f"{proposed_id}  none    foreign" in run(home, "list").stdout
+    tiered = run(home, "accept", "--tier", "high", "--as", "Ada")
+    assert "1 of another machine are not among them" in tiered.stderr
+    refused = run(home, "accept", proposed_id, "--as", "Ada")
+    assert (refused.exit_code, "memory review show" in refused.stderr) == (2, True)
+    assert "of another machine, without a tier" in run(home, "show", proposed_id).stdout
+    assert data(run(home, "accept", proposed_id, "--as", "Ada", "--json"))["proposals"]
