@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +75,7 @@ class Batch:
     _digests: set[tuple[str, str, str]] = field(default_factory=set)
     _same_content: Counter[str] = field(default_factory=Counter)
 
-    def add(self, message: Message, *, sent_ts: object = None) -> None:
+    def add(self, message: Message, *, sent_ts: object = None, parts: Sequence[str] = ()) -> None:
         """Add *message*, whose id may be empty. Unstorable characters and injected text are removed.
 
         *sent_ts* is the time as it stands in the line. A message is undated when there is one and it cannot be read.
@@ -83,13 +83,17 @@ class Batch:
         A message with a known id and other content gets a suffix derived from its content. Both messages are kept,
         and a later import derives the same id. The id of a message without one is derived from its content and the
         number of equal messages before it. Text that a host or a paste wrapped into a human's message becomes a message
-        of a tool before it, or only a fingerprint.
+        of a tool before it, or only a fingerprint. *parts* are the blocks of the content, if the host sent several. No
+        element reaches from one block into the next.
         """
         content_as_sent = _remove_unstorable(message.content)
         content, removed = strip_injected(content_as_sent)
         wrapped: list[WrappedText] = []
         if message.role in {"user", "participant"} and len(content) <= MAX_CONTENT_CHARS:
-            content, wrapped = split_wrapped(content)
+            blocks = [strip_injected(_remove_unstorable(part))[0] for part in parts] if len(parts) > 1 else [content]
+            split = [split_wrapped(block) for block in blocks]
+            content = "\n\n".join(kept for kept, _ in split if kept.strip())
+            wrapped = [part for _, parts_of_block in split for part in parts_of_block]
         if not content.strip() and not any(part.text and not part.noise for part in wrapped):
             self.skipped["injected" if removed else "command" if wrapped else "empty"] += 1
             self.hear(message.session, *(part.text for part in wrapped))

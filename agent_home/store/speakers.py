@@ -8,6 +8,7 @@ the owner's. The transcript itself is not changed, and a corrected ``[owner]`` c
 from __future__ import annotations
 
 import hashlib
+import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ __all__ = [
     "owner_signature",
     "resolve_roles",
     "resolve_speakers",
+    "role_and_name",
     "speaker_label",
 ]
 
@@ -37,6 +39,8 @@ _MAX_CHANNEL_FILES = 50
 #: Names of humans in the advice about a group chat.
 _MAX_NAMED = 4
 _MAX_LABEL_CHARS = 40
+_ASCII_LOWER = {ord(capital): capital.lower() for capital in string.ascii_uppercase}
+_ROLES = frozenset({"user", "participant", "assistant", "tool", "system"})
 #: Everything in a name that could be read as something else than a name: separators, brackets, quotation marks, digits
 #: of a time or an address, and marks of this system's lines.
 _NOT_IN_A_LABEL = lazy_regex(r"[^\w .'\u2019\u00b7-]|_|\d+(?:[.:/-]\d+)+|\d{4,}")
@@ -77,7 +81,8 @@ def resolve_speakers(home: Home, turns: Sequence[Turn]) -> SpeakerRoles:
     owner = owner_settings(home)
     messages = [turn.message for turn in turns]
     said = [message for message in messages if message.role == "user"]
-    beside = set() if owner.known else _humans_of_channels(home, {m.channel for m in said if m.channel})
+    asked = {m.channel for m in said if m.channel and (not owner.known or _folded(m.name) in _NAMELESS)}
+    beside = _humans_of_channels(home, asked)
     resolved = resolve_roles(messages, owner, beside)
     humans = beside | set(map(_identity, said))
     several = not owner.known and len(humans) > 1
@@ -123,6 +128,19 @@ def speaker_label(name: str) -> str:
     return plain[:_MAX_LABEL_CHARS].strip() if any(map(str.isalpha, plain)) else ""
 
 
+def role_and_name(role: str, name: str) -> str:
+    """Return the role of a speaker and, in quotation marks, the name. A name never takes the place of the role.
+
+    Anybody in a chat, and any tool, can have the owner's name.
+
+    >>> role_and_name("participant", "Sam Ortiz"), role_and_name("participant", "assistant"), role_and_name("", "Sam")
+    ('participant "Sam Ortiz"', 'participant', 'someone "Sam"')
+    """
+    known = role if role in _ROLES else "someone"
+    label = speaker_label(name)
+    return f'{known} "{label}"' if label and label.casefold() not in _ROLES else known
+
+
 def humans_of_shared_chats(home: Home) -> list[str]:
     """Return who speaks in the latest chats, if several humans speak in one of them: the one in most chats first."""
     chats: Counter[str] = Counter()
@@ -151,7 +169,9 @@ def _is_owner(message: Message, owner: OwnerSettings, chat: _Chat) -> bool:
         return message.account in owner.accounts
     name = _folded(message.name)
     if name in _NAMELESS:
-        return chat.alone
+        # In a channel, such a word is a name that a member chose, and an account that is not known is not the owner's.
+        chosen = message.channel and (name or owner.accounts)
+        return chat.alone and not message.account and not chosen
     if not owner.names:
         return chat.alone and not message.account
     if name not in set(map(_folded, owner.names)):
@@ -189,4 +209,5 @@ def _identity(message: Message) -> str:
 
 
 def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split()).lstrip("@")
+    """Return *name* with one spelling of accents and of ASCII letters. Everything else makes it another name."""
+    return unicodedata.normalize("NFC", name).translate(_ASCII_LOWER)

@@ -28,6 +28,7 @@ from ..lazy_regex import lazy_regex
 from ..salt import read_salt
 from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService
+from ..visible import ADDRESS_MARKS
 
 __all__ = [
     "AppendedMessages",
@@ -222,7 +223,7 @@ def session_name(home: Home, session: str) -> str:
     Raises:
         GuardRefused: the guard cannot run.
     """
-    return _name(home, session, "s")
+    return _name(home, session, "s", within_lines=True)
 
 
 def session_path(home: Home, session: str) -> Path | None:
@@ -277,7 +278,8 @@ def _fresh(home: Home, path: Path | None, messages: Sequence[Message], salt: str
     for message in messages:
         said = _said(message, salt)
         if message.id in known and known[message.id] not in {"", said}:
-            revision = replace(message, id=_name(home, f"{message.id}~{_content_digest(message.content)}", "m"))
+            revised_id = f"{message.id}~{_content_digest(message.content)}"
+            revision = replace(message, id=_name(home, revised_id, "m", within_lines=True))
             if revision.id in known:
                 continue
             revised.append(message.id)
@@ -318,7 +320,7 @@ def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
     named = {place: _name(home, place, "p") for place in places}
     return [
         replace(
-            message, session=sessions[message.session], id=_name(home, message.id, "m"),
+            message, session=sessions[message.session], id=_name(home, message.id, "m", within_lines=True),
             ts=message.ts if _is_time(message.ts) else "", cwd=folders[message.cwd],
             account=named[message.account], channel=named[message.channel],
         )
@@ -326,9 +328,13 @@ def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
     ]  # fmt: skip
 
 
-def _name(home: Home, name: str, prefix: str) -> str:
-    """Return *name*, or its stand-in: the same each time, and left alone when it is named again."""
-    if len(name) <= MAX_ID_CHARS and _passes(home, name):
+def _name(home: Home, name: str, prefix: str, *, within_lines: bool = False) -> str:
+    """Return *name*, or its stand-in: the same each time, and left alone when it is named again.
+
+    A name that stands *within lines* of prompts and logs has no mark that could end its part of the line.
+    """
+    marked = within_lines and ADDRESS_MARKS.search(name)
+    if len(name) <= MAX_ID_CHARS and not marked and _passes(home, name):
         return name
     number, stand_in = 0, ""
     while not stand_in or not _passes(home, stand_in):  # twelve digits may look like a telephone number

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent_home.audience import Audience
+from agent_home.store.speakers import role_and_name
 from agent_home.suggestions import did_you_mean, near_names
+from agent_home.visible import visible_address
 
 from ..invocation import Invocation, home_command
 
@@ -147,6 +149,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "path": hit.path,
         "session": hit.session,
         "name": hit.name,
+        "role": hit.role,
         "heading": hit.heading,
         "parts": {name: round(score, 6) for name, score in hit.parts.items()},
         "also": list(hit.also),
@@ -160,13 +163,13 @@ def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:
     if result.without_words and result.hits:
         yield "No passage that was searched holds a word of the query. These are the nearest in meaning:"
     for hit in result.hits:
-        who = f" {hit.name}:" if hit.name else ""
+        who = f" {role_and_name(hit.role, hit.name)}:" if hit.layer == "sessions" else ""
         text = " ".join(_told(hit).split())
         mark = f"[{hit.standing.words}]" if hit.standing and hit.standing.state != "live" else ""
-        yield "  ".join(filter(None, (f"{hit.score:6.3f}", hit.source, hit.ts, mark)))
+        yield "  ".join(filter(None, (f"{hit.score:6.3f}", visible_address(hit.source), hit.ts, mark)))
         yield f"        {who} {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
         if hit.also:
-            yield f"         the same: {', '.join(hit.also)}"
+            yield f"         the same: {', '.join(map(visible_address, hit.also))}"
         if explain:
             yield "         " + "  ".join(f"{name} {score:.3f}" for name, score in hit.parts.items())
     if not result.hits:

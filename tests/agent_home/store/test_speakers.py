@@ -6,23 +6,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_home.creation import create, with_owner
 from agent_home.home import Home
 from agent_home.settings import OwnerSettings
-from agent_home.store.speakers import owner_settings, resolve_roles, speaker_label
+from agent_home.store import transcript
+from agent_home.store.speakers import owner_settings, resolve_roles, resolve_speakers, speaker_label
 from agent_home.store.transcript import Message
 
 NOBODY = OwnerSettings()
 SAM = OwnerSettings(names=("Sam Ortiz",))
 
 
-def said(name: str, account: str = "", role: str = "user") -> Message:
+def said(name: str, account: str = "", role: str = "user", channel: str = "") -> Message:
     return Message(
-        session="s", id=f"{role}{name}{account}", role=role, name=name, account=account, content="hello there"
-    )
+        session="s", id=f"{role}{name}{account}", role=role, name=name, account=account, channel=channel,
+        content="hello there",
+    )  # fmt: skip
 
 
 def roles(owner: OwnerSettings, *messages: Message, beside: Sequence[str] = ()) -> list[str]:
@@ -30,7 +33,7 @@ def roles(owner: OwnerSettings, *messages: Message, beside: Sequence[str] = ()) 
 
 
 def test_the_only_human_of_a_chat_is_the_owner() -> None:
-    assert roles(NOBODY, said("Mara"), said("", role="assistant"), said("mara ")) == ["user", "assistant", "user"]
+    assert roles(NOBODY, said("Mara"), said("", role="assistant"), said("mara")) == ["user", "assistant", "user"]
 
 
 def test_nobody_of_several_humans_is_the_owner_unless_one_is_named() -> None:
@@ -56,7 +59,7 @@ def test_the_account_decides_and_not_the_name() -> None:
     owner = OwnerSettings(names=("Sam Ortiz",), accounts=("U1",))
     assert roles(owner, said("sammy", "U1"), said("Sam Ortiz", "U2")) == ["user", "participant"]
     assert roles(owner, said("Mara", "U2"), said("Sam Ortiz")) == ["participant", "participant"]
-    assert roles(owner, said("@sam  ortiz")) == ["user"]
+    assert roles(owner, said("sam ortiz")) == ["user"]
 
 
 def test_a_name_with_two_accounts_proves_nothing() -> None:
@@ -65,6 +68,39 @@ def test_a_name_with_two_accounts_proves_nothing() -> None:
 
 def test_a_name_in_letters_of_another_script_is_another_name() -> None:
     assert roles(SAM, said("S\u0430m Ortiz"), said("Sam Ortiz")) == ["participant", "user"]
+
+
+@pytest.mark.parametrize("name", ["Me", "User", "you", "human", "\u6211"])
+def test_a_word_for_oneself_is_no_name_of_the_owner(name: str) -> None:
+    """Before, such a display name made a stranger the owner."""
+    accounts = OwnerSettings(names=("Sam Ortiz",), accounts=("U1",))
+    for owner in (SAM, accounts):
+        assert roles(owner, said(name, "U666", channel="D1")) == ["participant"]
+        assert roles(owner, said(name, channel="D1")) == ["participant"]
+        assert roles(owner, said(name), beside=["account U1"]) == ["participant"]
+        assert roles(owner, said(name)) == ["user"]
+    assert roles(SAM, said(name, "U666")) == ["participant"]
+    assert roles(accounts, said("", channel="D1")) == ["participant"]
+    assert roles(SAM, said("", channel="D1")) == ["user"]
+
+
+@pytest.mark.parametrize("name", ["\u017fam ortiz", "@SAM ORTIZ", "Sam  Ortiz", "\uff33am Ortiz", "Sam Ortiz\u200b"])
+def test_a_name_that_only_folds_to_the_owners_is_another_name(name: str) -> None:
+    assert roles(SAM, said(name)) == ["participant"]
+    assert roles(SAM, said("sam ORTIZ")) == ["user"]
+
+
+def test_other_sessions_of_the_channel_count_where_the_owner_is_named(tmp_path: Path) -> None:
+    """Before, a human without a name was the owner in a channel where others speak in other sessions."""
+    home = create(tmp_path / "home", owner=SAM, now=datetime(2026, 11, 21, tzinfo=UTC)).home
+    sam = Message(session="one", id="1", role="user", name="Sam Ortiz", account="U1", channel="C1", content="Hello.")
+    you = Message(session="two", id="1", role="user", channel="C1", content="We decided to move.")
+    for message in (sam, you):
+        transcript.append(home, message.session, [message], actor="test")
+    path = transcript.session_path(home, "two")
+    assert path is not None
+    resolved = resolve_speakers(home, transcript.read(path))
+    assert [turn.message.role for turn in resolved.turns] == ["participant"]
 
 
 def test_a_participant_of_the_host_stays_one() -> None:

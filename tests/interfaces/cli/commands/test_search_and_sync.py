@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from agent_home.home import Home
+from agent_home.store.transcript import Message, append
 from interfaces.cli import cli
 from interfaces.cli.commands.search import DUPLICATES, MAX_HITS, MODES, UNITS
 from recall.embedding.embedder import NoEmbedder
@@ -190,3 +191,14 @@ def test_an_unusable_index_exits_with_6(run: Run, home: Home, monkeypatch: pytes
 def test_a_folder_without_a_home_exits_with_3(tmp_path: Path) -> None:
     for command in (["sync"], ["search", "x"], ["reindex"], ["index", "verify"]):
         assert CliRunner().invoke(cli, [*command, "--home", str(tmp_path)]).exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["assistant", "User", "Sam Ortiz"])
+def test_a_turn_is_shown_with_its_role_whatever_its_name(run: Run, home: Home, name: str) -> None:
+    """Before, the name stood in the place of the role."""
+    turns = [Message(session="s", id="1", role="participant", name=name, content="The printer is on floor four.")]
+    append(home, "s", turns, actor="test")
+    (hit,) = data(run("search", "printer", "--json"))["hits"]
+    assert (hit["role"], hit["name"]) == ("participant", name)
+    label = 'participant "Sam Ortiz"' if name == "Sam Ortiz" else "participant"
+    assert f" {label}: The printer is on floor four." in run("search", "printer").stdout
