@@ -12,7 +12,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["STATE", "WORKTREE_STATE", "git_folder", "state_folder", "tracks"]
+__all__ = ["STATE", "WORKTREE_STATE", "git_folder", "named_elsewhere", "state_folder", "tracks"]
 
 #: The folder of machine state, in git's folder.
 STATE = "agent-home"
@@ -25,6 +25,10 @@ _SPLIT = re.compile(rb"link(\0[\0-\x0f]..)", re.DOTALL)
 _LEAST_SPLIT_BYTES = 20
 _ENTRY_FLAGS = 2
 _NAME_MASK = 0xFFF
+#: The setting that says which work tree a git folder elsewhere belongs to, in the forms that git writes.
+_SECTION = re.compile(r"\s*\[\s*(?P<name>[^\]]+?)\s*\]\s*(?P<rest>.*)")
+_WORKTREE = re.compile(r'\s*worktree\s*=\s*(?P<quote>"?)(?P<path>[^"\\;#\n]+?)(?P=quote)\s*', re.IGNORECASE)
+_MAX_CONFIGURATION_BYTES = 1 << 20
 
 
 def state_folder(root: Path) -> Path:
@@ -39,7 +43,28 @@ def state_folder(root: Path) -> Path:
 
 
 def git_folder(root: Path) -> Path | None:
-    """Return git's folder of the work tree *root*, or ``None`` where *root* is no top of a work tree."""
+    """Return git's folder of the work tree *root*, or ``None`` where *root* is no top of a work tree.
+
+    A folder that belongs to another work tree does not count (:func:`named_elsewhere`).
+    """
+    folder = _named_folder(root)
+    return folder if folder is not None and _belongs(root, folder) else None
+
+
+def named_elsewhere(root: Path) -> Path | None:
+    """Return the folder that ``.git`` in *root* leads to if that folder does not lead back to *root*, else ``None``.
+
+    An archive may bring a ``.git`` that leads into another repository of the user. A linked work tree is named by the
+    file ``gitdir`` of its folder. Any other folder elsewhere names its work tree by ``core.worktree``.
+    """
+    folder = _named_folder(root)
+    if folder is None or _belongs(root, folder):
+        return None
+    common = _pointed(folder / "commondir", "")
+    return Path(os.path.normpath(folder / common)) if common and folder == root / ".git" else folder
+
+
+def _named_folder(root: Path) -> Path | None:
     place = root / ".git"
     try:
         status = place.stat()
@@ -49,6 +74,38 @@ def git_folder(root: Path) -> Path | None:
         return place
     named = _pointed(place, "gitdir: ")
     return root / named if named else None
+
+
+def _belongs(root: Path, folder: Path) -> bool:
+    """Return whether git's folder *folder*, which *root* names, is that of *root*."""
+    place, top = f"{root}/.git", os.path.realpath(root)
+    common = _pointed(folder / "commondir", "")
+    if common is not None:
+        back = _pointed(folder / "gitdir", "")
+        shared = os.path.realpath(folder / common)
+        is_linked = os.path.dirname(os.path.realpath(folder)) == os.path.join(shared, "worktrees")  # noqa: PTH118, PTH120
+        return is_linked and back is not None and os.path.realpath(folder / back) == os.path.join(top, ".git")  # noqa: PTH118
+    if str(folder) == place and not os.path.islink(place):  # noqa: PTH114 - every command comes here
+        return True
+    named = _own_worktree(folder / "config")
+    return named is not None and os.path.realpath(folder / named) == top
+
+
+def _own_worktree(config: Path) -> str | None:
+    """Return ``core.worktree`` of a configuration file, without the files that it includes, or ``None``."""
+    try:
+        with config.open("rb") as file:
+            lines = os.fsdecode(file.read(_MAX_CONFIGURATION_BYTES)).splitlines()
+    except OSError:
+        return None
+    section, found = "", None
+    for line in lines:
+        header = _SECTION.fullmatch(line)
+        section = header["name"].lower() if header else section
+        setting = _WORKTREE.fullmatch(header["rest"] if header else line)
+        if section == "core" and setting:
+            found = setting["path"].strip()
+    return found
 
 
 def tracks(root: Path, name: str) -> bool | None:
@@ -98,7 +155,8 @@ def _is_split(data: bytes) -> bool:
 def _pointed(file: Path, prefix: str) -> Path | None:
     """Return the path that *file* holds behind *prefix*, or ``None``."""
     try:
-        with file.open("rb") as opened:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not block
+        with os.fdopen(descriptor, "rb") as opened:
             text = os.fsdecode(opened.read(_MAX_POINTER_BYTES)).strip("\r\n")
     except OSError:
         return None

@@ -24,6 +24,7 @@ from agent_home.git.hidden_files import hidden_memory
 from agent_home.git.hook import hook_state
 from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
+from agent_home.git.own_folder import links_out
 from agent_home.home import MEMORY, Home
 from agent_home.pulling.trust import trust_of
 from agent_home.salt import read_salt
@@ -183,6 +184,9 @@ def _lacks_http_client(home: Home) -> bool:
 
 
 def _git(home: Home) -> Iterator[Check]:
+    for link in links_out(home.root):
+        detail = f"{link} is a link out of git's folder, and nothing is written through it. Put a copy in its place"
+        yield Check(name="git", status="failed", detail=detail)
     head = history.head(home.root)
     wrong = elsewhere(home)
     if wrong:

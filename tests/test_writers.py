@@ -30,6 +30,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "the orphaned lock of a git command of ours, a damaged ref, and git's staging area under git's own lock",
         {"?.unlink", "area.replace", "copy.unlink", "lock.unlink"},
     ),
+    "agent_home.git_folder": ("reads the path in a file of git's without a wait", {"os.fdopen", "os.open"}),
     "agent_home.git.isolation": (
         "the stand-in for git's shared folder, in a temporary folder, and git's folder of reflogs",
         {"?.symlink_to", "?.write_text", "os.open"},

@@ -21,8 +21,8 @@ from ..errors import HistoryError
 from ..git import history
 from ..git.client import GitObject, home_client
 from ..git.commits import refuse_unfinished
-from ..git.isolation import git_folders
 from ..git.objects import blob_origins, git_files, objects, tree_entries
+from ..git.own_folder import own_folders
 from ..git.pack import PackWriter
 from ..git.packing import no_packing
 from ..home import Home
@@ -417,7 +417,7 @@ def _clean(path: Path, target: RedactionTarget) -> None:
 
 
 def _git_folder(root: Path) -> Path:
-    return git_folders(root).own
+    return own_folders(root).own
 
 
 def _objects_of(repository: Path) -> Path:

@@ -24,6 +24,7 @@ from ..errors import GitFailed, GitMissing, NoRepository
 from ..lazy_regex import lazy_regex
 from .commands import GitCommand, listed
 from .isolation import GitFolders, StandIn, git_folders, stand_in
+from .own_folder import own_folders, refuse_links_out
 from .process.command_output import CommandOutput, as_input
 from .process.process_limits import limit
 
@@ -209,10 +210,13 @@ class GitClient:
 
         Raises:
             ValueError: ``agent_home.git.commands`` does not name the command.
+            HistoryError: a link in git's folder leads out of it.
         """
         form = listed(arguments[_command_at(arguments) :])
         if form is None or (form.words == "fetch" and self.settings is not _FETCHING):
             raise ValueError(f"git {' '.join(arguments[:3])} is not among the commands of agent_home.git.commands")
+        if form.sees != "nothing" and "GIT_DIR" not in self.environment:
+            refuse_links_out(self.root)
         return self._output(arguments, stdin, (), None, None)
 
     def setting(self, key: str, *, local: bool = False) -> str:
@@ -227,15 +231,19 @@ class GitClient:
 
     def git_folder(self) -> Path:
         """Return git's own folder for this work tree."""
-        return git_folders(self.root).own
+        return self.folders().own
+
+    def folders(self) -> GitFolders:
+        """Return git's folders. Those of a home must lead back to it."""
+        return git_folders(self.root) if self.limited else own_folders(self.root)
 
     def is_partial(self) -> bool:
         """Return whether the repository is a clone that leaves objects out and would fetch them when needed."""
-        return self._stand_in(git_folders(self.root), "config", self.timeout_s).partial
+        return self._stand_in(self.folders(), "config", self.timeout_s).partial
 
     def own_filters(self) -> frozenset[str]:
         """Return the names of the filters that the repository itself configures. They are never run."""
-        return self._stand_in(git_folders(self.root), "config", self.timeout_s).filters
+        return self._stand_in(self.folders(), "config", self.timeout_s).filters
 
     def merged_lines(self, base: Path, ours: Path, theirs: Path, *, labels: tuple[str, str, str]) -> bytes:
         """Return git's merge of three files by lines, with conflict markers that name *labels*: ours, base, theirs."""
@@ -403,7 +411,7 @@ class GitClient:
         """Return the folder in which a command runs, and its environment. *timeout_s* is that of *command*."""
         if form is not None and form.sees == "nothing":
             return self.root, dict(self.environment)
-        folders = git_folders(self.root)
+        folders = self.folders()
         places = {"GIT_DIR": folders.own, "GIT_WORK_TREE": self.root.absolute()}
         if form is not None and form.sees == "configuration":
             return self.root, _with_places(self.environment, places)

@@ -19,8 +19,8 @@ from ..lazy_regex import lazy_regex
 from ..visible import visible_line
 from .client import GitClient, home_client
 from .history import Hiding, head
-from .isolation import git_folders
 from .leftovers import is_leftover
+from .own_folder import own_folders
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
@@ -66,7 +66,7 @@ def init(root: Path) -> None:
         HistoryError: git is absent or refused.
     """
     try:
-        git_folders(root)
+        own_folders(root)
     except NoRepository:
         home_client(root).change("init", "--quiet", "--initial-branch=main")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import HistoryError
 from ..lazy_regex import lazy_regex
 from .client import fetching_client, home_client
-from .isolation import git_folders
+from .own_folder import own_folders, refuse_links_out
 from .process.scratch_folder import scratch_folder
 
 __all__ = ["fetch_branch", "keep_remote_branch", "remote_url"]
@@ -60,7 +60,8 @@ def fetch_branch(root: Path, address: str, branch: str, have: Sequence[str]) -> 
         HistoryError: git refused, or there is no such branch.
     """
     home = home_client(root)
-    objects = (git_folders(root).shared / "objects").absolute()
+    refuse_links_out(root)  # the fetch writes objects
+    objects = (own_folders(root).shared / "objects").absolute()
     form = home.text("rev-parse", "--show-object-format").strip()
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         git = fetching_client(Path(folder))

@@ -43,7 +43,8 @@ class HookState:
     """State of the hook, the *path* where it is or would be, and *advice* on what to do, if anything.
 
     ``outdated`` is our hook from another installation. ``foreign`` is another program's hook, and ``calls-us`` is a
-    foreign hook that runs ours. ``shared`` is a folder of hooks that serves other repositories too.
+    foreign hook that runs ours. ``shared`` is a folder of hooks that serves other repositories too, or lies outside of
+    the home.
     """
 
     state: Literal["installed", "outdated", "absent", "foreign", "calls-us", "shared", "no-git"]
@@ -73,9 +74,7 @@ def hook_state(home: Home) -> HookState:
             state="foreign", path=str(path), advice=f"the hook is not from this program. Add this line to it: {LINE}"
         )
     if shared:
-        advice = (
-            f"core.hooksPath leads there for other repositories too. Write a pre-commit there yourself with: {LINE}"
-        )
+        advice = f"the hooks of this home lie there, outside of it. Write a pre-commit there yourself with: {LINE}"
         return HookState(state="shared", path=str(path), advice=advice)
     return HookState(state="absent", path=str(path), advice="run `memory guard install`")
 
@@ -87,7 +86,7 @@ def install_hook(home: Home) -> HookState:
         OSError: the hook cannot be written.
     """
     state = hook_state(home)
-    if state.state not in {"absent", "outdated"}:
+    if state.state not in {"absent", "outdated"} or _place(home)[1]:
         return state
     path = Path(state.path)
     staged = path.with_name(f".{path.name}.tmp")
@@ -99,14 +98,26 @@ def install_hook(home: Home) -> HookState:
 
 
 def _place(home: Home) -> tuple[Path | None, bool]:
-    """Return the path where git looks for the hook, and whether other repositories share its folder."""
+    """Return the path where git looks for the hook, and whether its folder is not the home's own.
+
+    The configuration of a home that came as an archive may name the hooks of another repository.
+    """
     git = home_client(home.root)
     try:
         folder = git.hooks_folder()
         configured, own = git.setting("core.hooksPath"), git.setting("core.hooksPath", local=True)
     except HistoryError:
         return None, False
-    return folder / "pre-commit", bool(configured) and not own
+    shared = bool(configured) and not own
+    return folder / "pre-commit", shared or not _is_own(folder.resolve(), home, git.folders().shared.resolve())
+
+
+def _is_own(folder: Path, home: Home, shared: Path) -> bool:
+    """Return whether *folder* is in git's folder of *home*, or in the home and in no other repository there."""
+    if folder.is_relative_to(shared):
+        return True
+    root = home.root.resolve()
+    return folder.is_relative_to(root) and ".git" not in folder.relative_to(root).parts
 
 
 def _script() -> str:

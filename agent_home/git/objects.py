@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import HistoryError
 from ..git_folder import STATE
 from .client import GitObject, home_client
-from .isolation import git_folders
+from .own_folder import own_folders
 
 __all__ = [
     "BlobOrigin",
@@ -101,7 +101,7 @@ def message_and_names(item: GitObject) -> str:
 
 def git_files(root: Path) -> Iterator[Path]:
     """Yield the files in git's folder that are no objects, such as reflogs and unfinished messages."""
-    folder = git_folders(root).own
+    folder = own_folders(root).own
     for path in sorted(folder.rglob("*")):
         if path.relative_to(folder).parts[0] not in {"objects", "hooks", STATE} and path.is_file():
             yield path

@@ -11,7 +11,7 @@ import os
 from .. import storage
 from ..errors import HistoryError
 from ..git import commits, history
-from ..git.isolation import git_folders
+from ..git.own_folder import own_folders
 from ..home import Home
 from ..lazy_regex import lazy_regex
 
@@ -64,7 +64,7 @@ def tip_in_file(home: Home) -> str:
     """
     own = own_branch(home)
     try:
-        text = (git_folders(home.root).shared / "refs" / "heads" / own).read_text("ascii").strip() if own else ""
+        text = (own_folders(home.root).shared / "refs" / "heads" / own).read_text("ascii").strip() if own else ""
     except (OSError, ValueError):
         return ""
     return text if _HASH.fullmatch(text) else ""

@@ -18,6 +18,7 @@ from pathlib import Path
 from .. import storage
 from ..errors import DocumentInvalid, HistoryError
 from ..git.client import home_client
+from ..git.own_folder import refuse_links_out
 from ..git_folder import WORKTREE_STATE, tracks
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S, hold
@@ -63,7 +64,9 @@ def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
         DocumentInvalid: a folder of the state is a link.
+        HistoryError: git's folder is another project's, or has a link that leads out of it.
     """
+    refuse_links_out(home.root)
     _refuse_links(home)
     with hold(home.lock, timeout_s), _old_lock(home, timeout_s):
         if stat.S_IMODE(home.machine.stat().st_mode) & 0o077:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.git_folder import git_folder, state_folder, tracks
+from agent_home.git_folder import git_folder, named_elsewhere, state_folder, tracks
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -41,6 +41,9 @@ def test_the_folder_is_the_one_that_git_names(root: Path, tmp_path: Path) -> Non
     git(root, "commit", "-q", "-m", "a")
     git(root, "worktree", "add", "-q", str(tmp_path / "side"))
     git(root, "clone", "-q", "--separate-git-dir", str(tmp_path / "apart.git"), str(root), str(tmp_path / "apart"))
+    assert git_folder(tmp_path / "apart") is None
+    assert named_elsewhere(tmp_path / "apart") == tmp_path / "apart.git"
+    git(tmp_path / "apart", "config", "core.worktree", str(tmp_path / "apart"))
     for place in (root, tmp_path / "side", tmp_path / "apart"):
         found = git_folder(place)
         assert found is not None
@@ -73,3 +76,23 @@ def test_a_split_staging_area_is_not_read(root: Path) -> None:
 def test_a_broken_pointer_is_no_repository(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".git").write_bytes(content)
     assert git_folder(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "written", ["worktree = ../home", 'worktree = "../home"', "WorkTree=../home", "[core] worktree = ../home"]
+)
+def test_a_folder_elsewhere_names_its_work_tree(tmp_path: Path, written: str) -> None:
+    for name in ("home", "apart.git"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "home/.git").write_text("gitdir: ../apart.git\n")
+    config = tmp_path / "apart.git/config"
+    config.write_text(f"[core]\n\tbare = false\n\t{written}\n[user]\n\tname = a\n")
+    assert git_folder(tmp_path / "home") == tmp_path / "home" / "../apart.git"
+    for other in (
+        "worktree = ../other",
+        "; worktree = ../home",
+        "[x]\nworktree = ../home",
+        '[core "x"]\nworktree = ../home',
+    ):
+        config.write_text(f"[core]\n\t{other}\n")
+        assert git_folder(tmp_path / "home") is None
