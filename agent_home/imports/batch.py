@@ -22,6 +22,7 @@ from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
 from ..store.transcript import Message
+from .pasted_text import PastedText, split_pasted
 from .wrapped_text import WrappedText, split_wrapped
 
 __all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "text_of", "timestamp"]
@@ -83,18 +84,18 @@ class Batch:
         A message with a known id and other content gets a suffix derived from its content. Both messages are kept,
         and a later import derives the same id. The id of a message without one is derived from its content and the
         number of equal messages before it. Text that a host or a paste wrapped into a human's message becomes a message
-        of a tool before it, or only a fingerprint. *parts* are the blocks of the content, if the host sent several. No
+        of a tool before it, or only a fingerprint. What a user pasted without tags becomes a message of a participant,
+        or of a tool if it is a page. *parts* are the blocks of the content, if the host sent several. No
         element reaches from one block into the next.
         """
         content_as_sent = _remove_unstorable(message.content)
         content, removed = strip_injected(content_as_sent)
         wrapped: list[WrappedText] = []
+        pasted: list[PastedText] = []
         if message.role in {"user", "participant"} and len(content) <= MAX_CONTENT_CHARS:
             blocks = [strip_injected(_remove_unstorable(part))[0] for part in parts] if len(parts) > 1 else [content]
-            split = [split_wrapped(block) for block in blocks]
-            content = "\n\n".join(kept for kept, _ in split if kept.strip())
-            wrapped = [part for _, parts_of_block in split for part in parts_of_block]
-        if not content.strip() and not any(part.text and not part.noise for part in wrapped):
+            content, wrapped, pasted = _apart(blocks, message)
+        if not content.strip() and not pasted and not any(part.text and not part.noise for part in wrapped):
             self.skipped["injected" if removed else "command" if wrapped else "empty"] += 1
             self.hear(message.session, *(part.text for part in wrapped))
             return
@@ -120,9 +121,11 @@ class Batch:
             account=_remove_unstorable(message.account), channel=_remove_unstorable(message.channel),
             heard=encode_fingerprints(self._heard.pop(session, [])),
         )  # fmt: skip
-        for number, part in enumerate(part for part in wrapped if part.text and not part.noise):
+        kept = [("wrapped", "tool", part.name, part.text) for part in wrapped if part.text and not part.noise]
+        kept += [("pasted", part.role, f"pasted {part.kind}", part.text) for part in pasted]
+        for number, (how, role, speaker, text) in enumerate(kept):
             self.messages.append(
-                replace(stored, id=f"{name}:wrapped{number or ''}", role="tool", name=part.name, content=part.text)
+                replace(stored, id=f"{name}:{how}{number or ''}", role=role, name=speaker, content=text, account="")
             )
             stored = replace(stored, heard="")
         if stored.content:
@@ -226,6 +229,21 @@ def _parse_row(line: bytes) -> tuple[dict[str, Any] | None, str]:
     except (ValueError, RecursionError):
         return None, "not-json"
     return (value, "") if isinstance(value, dict) else (None, "not-an-object")
+
+
+def _apart(blocks: Sequence[str], message: Message) -> tuple[str, list[WrappedText], list[PastedText]]:
+    """Return the own words in *blocks* of a human's *message*, what is wrapped in them, and what is pasted."""
+    own: list[str] = []
+    wrapped: list[WrappedText] = []
+    pasted: list[PastedText] = []
+    for block in blocks:
+        kept, elements = split_wrapped(block)
+        wrapped += elements
+        if message.role == "user":
+            kept, paste = split_pasted(kept, message.name)
+            pasted += [paste] if paste else []
+        own.append(kept)
+    return "\n\n".join(filter(str.strip, own)), wrapped, pasted
 
 
 def _remove_unstorable(text: str) -> str:
