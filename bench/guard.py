@@ -85,7 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
         time_head = ("processor time", "this guard", "detect-secrets", "floor")
         tables = {
             "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{table(caught)}",
-            "pays": table(list(_price(corpora)), head=("benign text from a tool", "quarantined by provenance", "", "")),
+            "pays": table(
+                list(_price(corpora)), head=("benign text from a tool", "held back as an instruction", "", "")
+            ),
             "time": table(list(_times(corpora, other)), head=time_head),
             "own": table(list(own_sets(other))),
         }
@@ -270,7 +272,7 @@ def _injections(corpora: Corpora) -> Iterator[CorpusRow]:
         yield _row(f"false alarms: injection in benign memory, source = {source}", benign, mark, "<= .1 %")
         yield _row(f"false alarms: NotInject, source = {source}", corpora.texts("benign_notinject"), mark, "0")
     for name, texts in _markerless(corpora):
-        yield _row(f"requests from a tool, no mark: {name}", texts, _holds("tool"), "90 %" if name == "all" else "")
+        yield _row(f"requests from a tool, no mark: {name}", texts, _holds("tool"))
 
 
 def _poison(corpora: Corpora, label: int) -> list[LabelledText]:
@@ -311,7 +313,7 @@ def _verdict(text: str) -> Verdict:
 
 
 def _price(corpora: Corpora) -> Iterator[CorpusRow]:
-    judge = _finds("provenance", source="tool")
+    judge = _finds("injection", source="tool")
     for kind in ("email", "table", "code"):
         texts = corpora.texts("injection_bipia", kinds=(f"benign_context_{kind}",), label=0)
         yield _row(f"BIPIA contexts: {kind}", texts, judge)

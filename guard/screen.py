@@ -1,9 +1,8 @@
 """The gate that every text passes before it becomes memory, a record or a prompt.
 
 Size, structure and hidden characters are checked on the raw text. Secrets, injection and personal data are searched
-in every variant of it (``guard.text.canonical``). Requests are searched in text from a tool or the web. The text is
-screened again after replacements until nothing changes. A removal therefore never completes an attack or a secret,
-and screening twice changes nothing.
+in every variant of it (``guard.text.canonical``). The text is screened again after replacements until nothing changes.
+A removal therefore never completes an attack or a secret, and screening twice changes nothing.
 
 Screening is pure and deterministic: no I/O, no clock, no randomness. Any ``str`` is a valid input.
 """
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 
 from guard.injection.classifier import find_suspects
 from guard.injection.instructions import find_injection
-from guard.injection.requests import find_requests
 from guard.match import Match, Strength
 from guard.pii import find_pii, is_own_contact
 from guard.policy import GuardError, decide
@@ -35,7 +33,7 @@ from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
 __all__ = ["screen"]
 
-_RANK = ("secret", "pii", "structure", "unicode", "injection", "provenance")
+_RANK = ("secret", "pii", "structure", "unicode", "injection")
 """Layers by priority when matches overlap. A private passage covers everything in it and is cut first."""
 
 _MAX_PASSES = 6
@@ -129,8 +127,6 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
                 if variant is learned and not destination.record:
                     yield from find_suspects(spelling, quotations, trusted=source.trusted)
         yield from _find_personal_data(variant, source, destination, settings)
-        if not (source.trusted or destination.record):
-            yield from find_requests(variant)
     if settings.model is not None and not (source.trusted or destination.record):
         yield from _ask_model(text, settings.model, settings.model_threshold)
 

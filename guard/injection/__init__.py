@@ -1,1 +1,1 @@
-"""Find instructions in text that is only data: explicit attacks, and requests from tools and the web."""
+"""Find instructions to the reader's assistant in text that is only data, by rules and by a trained classifier."""

@@ -1,9 +1,8 @@
 """Classification of sentences as instructions to the reader's assistant, learned from attacks in many languages.
 
-A linear model over hashed features (``guard.injection.features``) judges each sentence and each run of two or three
-sentences, so that one instruction inside a long page counts. ``bench/training/instructions.py`` trains the weights. The
-evidence of a passage is the sum of its weights over the square root of the number of its words' buckets, so time is
-linear.
+A linear model over hashed features (``guard.injection.features``) judges each sentence and each run of two, so that one
+instruction inside a long page counts. ``bench/training/instructions.py`` trains the weights. The evidence of a passage
+is the sum of its weights over the square root of the number of its words and signs, so time is linear.
 
 Text from a tool or the web is suspected from a low score on, which rises with the number of sentences, because each
 is another chance to be wrong. Text of the owner and the agent needs a much higher one, because people give orders and
@@ -18,22 +17,25 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from guard.injection.features import TokenRun, WordKeys, context_buckets, sentences, word_buckets
+from guard.injection.features import TokenRun, WordKeys, context_buckets, sentences, word_buckets, word_length
 from guard.match import Match, Strength
 from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 
-__all__ = ["best_score", "find_suspects", "rise"]
+__all__ = ["RUN", "best_score", "find_suspects", "rise"]
 
 _WEIGHTS = Path(__file__).with_name("weights") / "instructions.bin"
 _HEAD = struct.Struct("<4f")
 """Scale of the weights, bias, and the scores from which text of strangers and of the owner is suspected."""
 
-_MAX_SENTENCES = 3
+RUN = 2
 """Sentences of one passage."""
 
-_RISE, _MOST_RISE = 0.5, 2.5
+_RISE, _MOST_RISE = 0.15, 0.75
 """Rise of the score from which text of strangers is suspected, for each doubling of its sentences, and its limit."""
+
+_HOPELESS = -2.0
+"""Score of a sentence's words alone below which its neighbouring words are not looked up. Hardly an attack is below."""
 
 _MAX_MATCHES = 16
 """Matches reported per text. One is enough to act."""
@@ -85,7 +87,7 @@ class _Model:
         self._weight = memoryview(weights).cast("b").__getitem__
         self._scale, self._bias = scale, bias
         self.untrusted, self.trusted = untrusted, trusted
-        self._known: dict[str, tuple[int, int, WordKeys]] = {}
+        self._known: dict[str, tuple[int, float, WordKeys]] = {}
 
     def suspects(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
         """Yield the shortest passages whose score is at least *least*, without overlaps."""
@@ -96,19 +98,19 @@ class _Model:
                 end = passage.end
 
     def passages(self, parts: Iterable[TokenRun]) -> Iterator[_SuspectSpan]:
-        """Yield each sentence of *parts*, and behind it the runs of two and three that end with it."""
-        recent: list[tuple[int, int, int]] = []
+        """Yield each sentence of *parts*, and behind it the run of two that ends with it."""
+        recent: list[tuple[int, float, int]] = []
         for sentence in parts:
             total, count = self._evidence(sentence)
-            recent = [*recent[-_MAX_SENTENCES + 1 :], (total, count, sentence.start)]
-            total = count = 0
+            recent = [*recent[-RUN + 1 :], (total, count, sentence.start)]
+            total, count = 0, 0.0
             for part_total, part_count, start in reversed(recent):
                 total += part_total
                 count += part_count
                 yield _SuspectSpan(total * self._scale / math.sqrt(count) + self._bias, start, sentence.end)
 
-    def _evidence(self, sentence: TokenRun) -> tuple[int, int]:
-        """Return the sum of the weights of *sentence*, and the number of its words' buckets."""
+    def _evidence(self, sentence: TokenRun) -> tuple[int, float]:
+        """Return the sum of the weights of *sentence*, and its length in words and signs."""
         known, tokens = self._known, sentence.tokens
         for word in tokens:
             if word not in known:
@@ -116,10 +118,12 @@ class _Model:
                     known.clear()
                     return self._evidence(sentence)
                 buckets, keys = word_buckets(word)
-                known[word] = (sum(map(self._weight, buckets)), len(buckets), keys)
-        totals, counts, all_keys = zip(*[known[word] for word in tokens], strict=True)
-        context = context_buckets(all_keys)
-        return sum(totals) + sum(map(self._weight, context)), sum(counts)
+                known[word] = (sum(map(self._weight, buckets)), word_length(word), keys)
+        totals, lengths, all_keys = zip(*[known[word] for word in tokens], strict=True)
+        total, count = sum(totals), sum(lengths)
+        if total * self._scale / math.sqrt(count) + self._bias < _HOPELESS:
+            return total, count
+        return total + sum(map(self._weight, context_buckets(all_keys))), count
 
 
 @cache

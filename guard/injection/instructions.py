@@ -2,8 +2,8 @@
 
 Patterns run on the lower-cased variants of ``guard.text.canonical``. They are therefore in lower case, without accents
 and, in Cyrillic, with i for short i. *Hard* patterns have no place in a memory except in a quotation. *Soft* patterns
-are ordinary among people and suspicious in text from a tool or the web. Instructions without such a mark are left to
-``guard.injection.requests``.
+are ordinary among people and suspicious in text from a tool or the web. Instructions in other words are left to
+``guard.injection.classifier``.
 """
 
 import re

@@ -31,10 +31,20 @@ def test_rules_and_classifier_are_counted_apart_and_together(tmp_path: Path) -> 
     )
     texts = judged_texts(path)
     (name, rules, learned, both, stopped), everyone = attack_rows(texts, share)
-    assert (name, everyone[0]) == ("cse", "all strangers")
+    assert (name, everyone[0]) == ("cse", "all corpora")
     assert [cell.split()[0] for cell in (rules, learned, both, stopped)] == ["33.33", "33.33", "66.67", "66.67"]
-    assert [row[0] for row in benign_rows(texts, share)] == ["locomo", "all benign texts"]
+    assert [row[0] for row in benign_rows(texts, share)] == ["locomo", "all corpora of ordinary texts"]
     assert language_rows(texts, share) == []
+
+
+def test_authors_are_counted_apart_from_corpora(tmp_path: Path) -> None:
+    rows = [
+        ("author a", label, f"Paint number {number} dries slowly.", 9.0) for label in (0, 1) for number in range(10)
+    ]
+    texts = judged_texts(write_scores(tmp_path / "scores.jsonl", rows))
+    assert [row[0] for row in attack_rows(texts, share)] == ["author a", "all authors"]
+    assert [row[0] for row in language_rows(texts, share)] == ["en"]
+    assert [row[0] for row in benign_rows(texts, share)] == ["author a", "all authors, texts that look like attacks"]
 
 
 def test_a_table_has_a_line_for_each_row() -> None:

@@ -9,33 +9,37 @@ import numpy as np
 import pytest
 
 from bench.training import instructions
-from bench.training.instructions import as_bags, left_out_scores, main, own_texts, train, write_weights
+from bench.training.instructions import as_bags, authors_texts, left_out_scores, main, train, write_weights
 from guard.injection import classifier
 from guard.injection.features import BUCKETS
 
-SENTENCES = [row for row in own_texts() if row.source == "own"]
+TEXTS = list(authors_texts())
 
 
-def test_half_of_the_english_sentences_tell_the_other_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bags = as_bags(row for row in SENTENCES if row.lang == "en")
-    model = train(bags[::2], rounds=1, epochs=4)
-    scores = np.array([model.scores(bag).max() for bag in bags[1::2]])
-    labels = np.array([bag.row.label for bag in bags[1::2]], bool)
-    assert np.mean(scores[labels][:, None] > scores[~labels][None]) > 0.65
+def test_two_authors_tell_the_texts_of_a_third(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {
+        letter: [row for row in TEXTS if row.source == f"author {letter}" and row.lang == "en"][:200]
+        for letter in "abf"
+    }
+    model = train(as_bags([*rows["a"], *rows["f"]]), rounds=1, epochs=2)
+    bags = as_bags(rows["b"])
+    scores = np.array([model.scores(bag).max() for bag in bags])
+    labels = np.array([bag.row.label for bag in bags], bool)
+    assert np.mean(scores[labels][:, None] > scores[~labels][None]) > 0.75
 
     write_weights(model, tmp_path / "weights.bin")
     monkeypatch.setattr(classifier, "_WEIGHTS", tmp_path / "weights.bin")
     classifier._model.cache_clear()
-    judged = [classifier.best_score(bag.row.text.lower()) for bag in bags[1::2]]
+    judged = [classifier.best_score(bag.row.text.lower()) for bag in bags]
     classifier._model.cache_clear()
     assert judged == pytest.approx(scores, abs=0.1)
 
 
-def test_sentences_of_our_own_have_both_labels_in_every_language() -> None:
-    languages = {row.lang for row in SENTENCES}
+def test_our_authors_wrote_both_labels_in_every_language() -> None:
+    languages = {row.lang for row in TEXTS}
     assert languages >= {"en", "zh", "de", "es", "fr", "it", "pt", "ru", "ja", "ko", "ar", "hi", "tr"}
     for lang in languages:
-        assert {row.label for row in SENTENCES if row.lang == lang} == {0, 1}
+        assert {row.label for row in TEXTS if row.lang == lang} == {0, 1}
 
 
 def test_a_source_is_measured_by_a_model_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,16 +52,17 @@ def test_a_source_is_measured_by_a_model_without_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(instructions, "train", fake)
     rows = [
         instructions.InstructionText(text=f"text of {source}", label=1, source=source)
-        for source in ("garak", "cse", "qualifire", "own")
+        for source in ("garak", "cse", "qualifire", "author a")
     ]
     measured = [row["source"] for row in left_out_scores(as_bags(rows))]
-    assert measured == ["garak", "cse", "qualifire", "own", "half"]
-    assert trained[:4] == [{"cse", "own"}, {"garak", "own"}, {"garak", "cse", "own"}, {"garak", "cse"}]
+    assert measured == ["garak", "author a", "cse", "qualifire"]
+    assert trained == [{"cse"}, {"garak", "author a"}, {"garak", "cse", "author a"}]
 
 
 def test_scores_are_written_as_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instructions, "own_texts", lambda: SENTENCES[:2])
+    monkeypatch.setattr(instructions, "authors_texts", lambda: TEXTS[:2])
+    monkeypatch.setattr(instructions, "phrases", list)
     monkeypatch.setattr(instructions, "train", lambda bags: instructions.LinearModel(np.ones(BUCKETS), 0.0))
     out = tmp_path / "scores.jsonl"
     assert main(["--data", str(tmp_path), "--leave-out", str(out)]) == 0
-    assert {json.loads(line)["lang"] for line in out.read_text("utf-8").splitlines()} <= {SENTENCES[0].lang}
+    assert {json.loads(line)["lang"] for line in out.read_text("utf-8").splitlines()} <= {TEXTS[0].lang}
