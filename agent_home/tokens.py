@@ -18,7 +18,8 @@ table and measures the error. ``docs/tokens.md`` shows it.
 
 import base64
 import zlib
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -61,6 +62,10 @@ _PIECES = lazy_regex(
 )
 
 
+#: Beginnings of entries whose lengths are kept. The entries of a vocabulary have some ten thousand.
+_KEPT_STARTS = 1 << 16
+
+
 class PieceCost(NamedTuple):
     """Cost of one piece: *fixed* tokens, and *further* entries, each at the share of its *kind*."""
 
@@ -96,16 +101,32 @@ def pretokenize(text: str) -> list[str]:
     return _PIECES.findall(text)
 
 
+class _EntryLengths(dict[bytes, tuple[int, ...]]):
+    """For the first three bytes of an entry, the lengths worth trying, longest first. They are found when asked for."""
+
+    def __init__(self, entries: Sequence[bytes]) -> None:
+        super().__init__()
+        self._entries = entries
+
+    def __missing__(self, start: bytes) -> tuple[int, ...]:
+        entries, lengths = self._entries, set[int]()
+        at = bisect_left(entries, start)
+        while at < len(entries) and entries[at][:3] == start:
+            lengths.add(len(entries[at]))
+            at += 1
+        found = tuple(sorted(lengths, reverse=True))
+        if len(self) < _KEPT_STARTS:  # a text may have any bytes
+            self[start] = found
+        return found
+
+
 class TokenTable:
     """A set of tokens, as bytes, that covers pieces. A byte that starts no token covers itself."""
 
     def __init__(self, entries: Iterable[bytes]) -> None:
-        self._entries = frozenset(entries)
-        # For the first three bytes of an entry, the lengths worth trying, longest first.
-        lengths: dict[bytes, set[int]] = {}
-        for entry in self._entries:
-            lengths.setdefault(entry[:3], set()).add(len(entry))
-        self._lengths = {start: tuple(sorted(found, reverse=True)) for start, found in lengths.items()}
+        ordered = sorted(entries)
+        self._entries = frozenset(ordered)
+        self._lengths = _EntryLengths(ordered)
 
     def cover(self, piece: str) -> PieceCost:
         """Cover one piece of `pretokenize`. Its kind names script, case and the sign before the word."""
@@ -131,7 +152,7 @@ class TokenTable:
         entries, lengths = self._entries, self._lengths
         position = covered = 0
         while position < len(data):
-            for length in lengths.get(data[position : position + 3], ()):
+            for length in lengths[data[position : position + 3]]:
                 if data[position : position + length] in entries:
                     position += length
                     break
