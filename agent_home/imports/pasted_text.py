@@ -72,6 +72,7 @@ _SIGNATURE = lazy_regex(r"\s*(?:--\s*)?[^\W_a-z][^\n;:?!\u3002]{0,60}\s*")
 _MAX_CLOSING_WORDS = 5
 _MAX_REQUEST_CHARS = 150
 _MAX_HEAD_CHARS = 60
+_MAX_FURNITURE_CHARS = 160
 #: Words for a text that stands beside the request, in the languages of the header lines.
 _THIS_TEXT = lazy_regex(
     r"\b(?:this|that|these|the following|following|below|diese[rnms]?|folgende[rnms]?|cet(?:te)?|ce"
@@ -168,16 +169,20 @@ def _chat(lines: Sequence[str]) -> int | None:
     stamped = [at for at, line in enumerate(lines) if _NAME_AND_TIME.fullmatch(line)]
     if len(stamped) > 1:
         return stamped[0]
-    named = next((at for at, line in enumerate(lines) if _names_a_text(line)), len(lines))
+    named: int | None = None  # the first line that names a text, sought when it is needed
     for at, line in enumerate([*lines, "end"]):
         said = _SAID.fullmatch(line)
         if said and said["name"].casefold() not in _NO_OTHERS and (said["when"] or _is_name(said["name"])):
             run.append((at, ("*" if said["when"] else "") + said["name"]))
         elif line.strip():
             names = {name for _, name in run}
-            again = len(run) > len(names) or (run and named < run[0][0]) or _names_a_text(line)
-            if len(run) > 1 and (all(name.startswith("*") for name in names) or (len(names) > 1 and again)):
+            if len(run) > len(names) > 1 or (len(run) > 1 and all(name.startswith("*") for name in names)):
                 return run[0][0]
+            if len(names) > 1:
+                if named is None:
+                    named = next((each for each, above in enumerate(lines) if _names_a_text(above)), len(lines))
+                if named < run[0][0] or _names_a_text(line):
+                    return run[0][0]
             run = []
     return None
 
@@ -255,6 +260,8 @@ def _page(lines: Sequence[str]) -> int | None:
 
 
 def _furniture(line: str) -> str:
+    if len(line) > _MAX_FURNITURE_CHARS:
+        return ""
     lowered = line.lower()
     if _RIGHTS.search(lowered):
         return "rights"
