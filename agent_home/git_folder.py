@@ -78,17 +78,21 @@ def _named_folder(root: Path) -> Path | None:
 
 def _belongs(root: Path, folder: Path) -> bool:
     """Return whether git's folder *folder*, which *root* names, is that of *root*."""
-    place, top = f"{root}/.git", os.path.realpath(root)
+    place = f"{root}/.git"
     common = _pointed(folder / "commondir", "")
     if common is not None:
         back = _pointed(folder / "gitdir", "")
         shared = os.path.realpath(folder / common)
         is_linked = os.path.dirname(os.path.realpath(folder)) == os.path.join(shared, "worktrees")  # noqa: PTH118, PTH120
-        return is_linked and back is not None and os.path.realpath(folder / back) == os.path.join(top, ".git")  # noqa: PTH118
+        return is_linked and back is not None and _is_same_place(folder / back, place)
     if str(folder) == place and not os.path.islink(place):  # noqa: PTH114 - every command comes here
         return True
     named = _own_worktree(folder / "config")
-    return named is not None and os.path.realpath(folder / named) == top
+    return named is not None and os.path.realpath(folder / named) == os.path.realpath(root)
+
+
+def _is_same_place(path: Path, place: str) -> bool:
+    return os.path.realpath(path) == os.path.join(os.path.realpath(os.path.dirname(place)), ".git")  # noqa: PTH118, PTH120
 
 
 def _own_worktree(config: Path) -> str | None:

@@ -41,7 +41,7 @@ from guard import GuardError
 
 from .counts import counted
 from .growth import packing_check, records_check
-from .state_checks import permissions_check, state_check
+from .state_checks import permissions_check, private_check, state_check
 
 __all__ = ["Check", "examine", "remedy"]
 
@@ -67,6 +67,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("git", lambda: _git(home)),
         ("state", lambda: (Check(name="state", status=status, detail=detail) for status, detail in state_check(home))),
         ("permissions", lambda: _grown("permissions", permissions_check(home))),
+        ("private", lambda: _grown("private", private_check(home))),
         ("hidden", lambda: _hidden(home)),
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),

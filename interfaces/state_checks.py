@@ -9,11 +9,12 @@ from agent_home.errors import MachineKeyUnusable
 from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 from agent_home.machine_key import key_path, machine_key
+from agent_home.screening.private_folders import IGNORE, uncovered
 from agent_home.store import machine_state, unverified
 
 from .counts import counted
 
-__all__ = ["permissions_check", "state_check"]
+__all__ = ["permissions_check", "private_check", "state_check"]
 
 _Result = tuple[Literal["ok", "info", "warning", "failed"], str]
 #: Most files that are named.
@@ -30,6 +31,20 @@ def state_check(home: Home) -> Iterator[_Result]:
     if machine_state.is_waiting(home):
         found.append(("info", f"an earlier version left it in {WORKTREE_STATE}. The next write moves it"))
     yield from found or [("ok", f"in {home.machine}, where no pull reaches it")]
+
+
+def private_check(home: Home) -> _Result:
+    """Return whether git would take a folder that holds what people said, and what to do about it.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    found = uncovered(home.root)
+    if not found:
+        return "ok", "git takes no transcripts, outputs or index by itself"
+    named = ", ".join(f"{name}/" for name in found)
+    detail = f"`git add` would take {named}, because {IGNORE} leaves that out or has an exception for it"
+    return "warning", f"{detail}. Correct {IGNORE}, or commit the folder if it belongs into git"
 
 
 def permissions_check(home: Home) -> _Result:

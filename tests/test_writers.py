@@ -106,6 +106,7 @@ STORERS = {
     "agent_home.consent.settings_in_effect": "a copy of a rule file that a person agreed to, machine state",
     "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
     "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
+    "agent_home.screening.private_folders": "git's own list of ignored files, once, with the lock held",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import PurePosixPath
 
 from .. import storage
@@ -20,8 +21,10 @@ from ..documents.entry import Entry
 from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
 from ..git import history
 from ..git.client import home_client
+from ..git.merge_driver import ATTRIBUTES
 from ..home import Home
 from ..screening.personal_text import LocatedFinding
+from ..screening.private_folders import IGNORE, uncovering_line
 from ..screening.review_ledger import APPROVED, decisions_in
 from ..screening.service import ScreeningService
 from ..settings import MANIFEST, parse_manifest
@@ -204,7 +207,8 @@ def _judged(
         return refused, ""
     base, ours, theirs = (data.decode("utf-8", "replace") for data in (change.base, change.ours, change.theirs))
     if change.status == "D":
-        return "", "" if ours == base else ours  # what was changed here stays
+        left = "" if ours == base else ours  # what was changed here stays
+        return _wrong_rules_of_git(home, path, ours, left), left
     try:
         merged = _merged(path, base, ours, theirs)
     except DocumentInvalid as error:
@@ -266,8 +270,8 @@ def _merged(path: str, base: str, ours: str, theirs: str) -> str | None:
 
 def _wrong_text(home: Home, path: str, ours: str, merged: str, screening: ScreeningService) -> str:
     """Return why memory cannot take the text *merged*, or an empty string."""
-    if path == ".gitattributes" and (line := _runs_programs(ours, merged)):
-        return f"it tells git to run programs: {line}"
+    if refused := _wrong_rules_of_git(home, path, ours, merged):
+        return refused
     if path == MANIFEST:
         try:
             parse_manifest(merged, home.root / MANIFEST)
@@ -282,11 +286,31 @@ def _wrong_text(home: Home, path: str, ours: str, merged: str, screening: Screen
     return f"line {new.line} breaks a rule of memory: {new.message}" if new is not None else ""
 
 
+def _wrong_rules_of_git(home: Home, path: str, ours: str, merged: str) -> str:
+    """Return why the attributes and ignored files of *merged* cannot be taken, or an empty string."""
+    name = PurePosixPath(path).name.casefold()
+    if name == ATTRIBUTES and (word := _runs_programs(ours, merged)):
+        return f"it tells git to run programs: {word}"
+    if name == ATTRIBUTES and (line := _unconverted(ours, merged)):
+        return f"without this line git would store texts that a filter converts: {line}"
+    if path.casefold() == IGNORE and (line := uncovering_line(home.root, ours, merged)):
+        return f"git would take private folders, as transcripts, by this change: {line}"
+    return ""
+
+
 def _runs_programs(ours: str, merged: str) -> str:
     """Return an attribute in a new line of ``.gitattributes`` by which git would run a program."""
     known = set(ours.splitlines())
     words = (word for line in merged.splitlines() if line not in known for word in line.split()[1:])
     return next((w for w in words if w.startswith(_RUNS) or (w.startswith("merge=") and w not in _DRIVERS)), "")
+
+
+def _unconverted(ours: str, merged: str) -> str:
+    """Return a line by which a filter would no longer convert a file, as one that encrypts it: gone, or overridden."""
+    before, after = ours.splitlines(), merged.splitlines()
+    gone = (line for line in before if line not in after and any(w.startswith("filter=") for w in line.split()[1:]))
+    new = (line for line in after if line not in before and {"-filter", "!filter", "filter"} & {*line.split()[1:]})
+    return next(chain(gone, new), "")
 
 
 def _large_losses(home: Home, texts: Mapping[str, str], entries: Iterable[IncomingEntry]) -> dict[str, str]:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import storage
-from ..errors import DocumentInvalid, HistoryError
+from ..errors import DocumentInvalid, HistoryError, NoRepository
 from ..git.client import home_client
 from ..git.own_folder import refuse_links_out
 from ..git_folder import WORKTREE_STATE, tracks
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S, hold
+from ..screening.private_folders import cover_private_folders
 from . import unverified
 
 __all__ = ["UNTRACK", "LooseMode", "close_modes", "hold_home", "is_waiting", "loose_modes", "tracked"]
@@ -57,7 +58,8 @@ class LooseMode:
 def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
     """Hold the write lock of *home* for the block. The state of an earlier version is moved first.
 
-    The state's folder is closed to other users, whatever the umask was.
+    The state's folder is closed to other users, whatever the umask was, and git's own list of ignored files names the
+    private folders.
 
     An earlier version that still runs holds a lock in ``.memory``, which is waited for as well.
 
@@ -73,6 +75,8 @@ def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
             home.machine.chmod(storage.PRIVATE_FOLDER)
         if not _is_moved(home):
             _move(home)
+        with suppress(NoRepository, OSError):  # a home without git, or with a folder that nobody may write
+            cover_private_folders(home.root)
         yield
 
 
