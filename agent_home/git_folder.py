@@ -126,6 +126,8 @@ def tracks(root: Path, name: str) -> bool | None:
         return False
     except OSError:
         return None
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
+        return None
     return _holds(folder / "index", status.st_mtime_ns, status.st_size, status.st_ino, name.lower().encode())
 
 

@@ -239,7 +239,7 @@ def _unknown_key(key: str, known: Iterable[str]) -> str:
 def _line_of(path: Path, table: str, key: str) -> str:
     """Return `` line 12`` for the line of *path* that sets *key* in ``[table]``, or nothing if it cannot be found."""
     try:
-        rows = path.read_text(encoding="utf-8").splitlines()
+        rows = storage.read_bytes(path).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return ""
     inside = False

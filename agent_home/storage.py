@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import tempfile
+from io import BufferedReader
 from pathlib import Path
 
 from .errors import DocumentInvalid
@@ -17,9 +18,12 @@ from .errors import DocumentInvalid
 __all__ = [
     "PRIVATE_FILE",
     "PRIVATE_FOLDER",
+    "NotAFile",
     "append",
     "create",
     "make_folder",
+    "open_file",
+    "read_bytes",
     "read_state",
     "read_text",
     "remove",
@@ -36,6 +40,7 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 MAX_MARKDOWN_BYTES = 4 << 20
 #: Largest other text that is read whole. Ledgers grow by a line for each decision.
 MAX_TEXT_BYTES = 64 << 20
+_NOT_A_FILE = "is no regular file. Put a file in its place"
 
 
 def read_text(path: Path) -> str:
@@ -46,7 +51,7 @@ def read_text(path: Path) -> str:
             larger than ``MAX_MARKDOWN_BYTES`` or ``MAX_TEXT_BYTES``.
     """
     try:
-        data = _read_bytes(path)
+        data = _read_text_bytes(path)
     except FileNotFoundError:
         return ""
     try:
@@ -58,20 +63,47 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def _read_bytes(path: Path) -> bytes:
-    """Read a regular file. Opening a pipe would wait for somebody who writes into it."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentInvalid(path, 0, "not-a-file", "is no regular file. Put a file in its place")
+def _read_text_bytes(path: Path) -> bytes:
+    try:
+        file = open_file(path)
+    except NotAFile as error:
+        raise DocumentInvalid(path, 0, "not-a-file", _NOT_A_FILE) from error
+    with file:
         most = MAX_MARKDOWN_BYTES if path.suffix == ".md" else MAX_TEXT_BYTES
-        if status.st_size > most:
-            size = f"has {status.st_size >> 20} MB, and at most {most >> 20} MB are read"
-            raise DocumentInvalid(path, 0, "too-large", f"{size}. Restore it from git, or move a part elsewhere")
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            said = f"has {size >> 20} MB, and at most {most >> 20} MB are read"
+            raise DocumentInvalid(path, 0, "too-large", f"{said}. Restore it from git, or move a part elsewhere")
         return file.read()
+
+
+class NotAFile(OSError):
+    """A pipe, a socket or a device lies where a file should be."""
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a regular file to read it. Opening a pipe would wait for somebody who writes into it.
+
+    Raises:
+        OSError: there is no such file. ``NotAFile`` for what is neither a file nor a folder.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise NotAFile(errno.EINVAL, _NOT_A_FILE, str(path))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """Return the bytes of a regular file, at most *most* of them. Errors are those of :func:`open_file`."""
+    with open_file(path) as file:
+        return file.read(most)
 
 
 def read_state(path: Path) -> bytes:
@@ -217,7 +249,7 @@ def _folder_mode(file_mode: int) -> int:
 
 def _whole_lines_end(size: int, path: Path) -> int:
     """Return the offset after the last newline among the first *size* bytes."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         end = size
         while end > 0:
             start = max(0, end - 65_536)

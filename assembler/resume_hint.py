@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from agent_home import storage
 from agent_home.clock import parse_time
 from agent_home.home import Home
 from agent_home.store.closings import closed_parts
@@ -111,7 +112,7 @@ def _recent(home: Home, since: datetime) -> list[SessionFile]:
 
 def _last_message(file: SessionFile) -> Message | None:
     """Return the last whole message. It is read from the end, because a transcript may be long."""
-    with file.path.open("rb") as stream:
+    with storage.open_file(file.path) as stream:
         begin = max(0, file.size - _TAIL_BYTES)
         stream.seek(begin)
         tail = stream.read(_TAIL_BYTES)

@@ -41,7 +41,7 @@ from guard import GuardError
 
 from .counts import counted
 from .growth import packing_check, records_check
-from .state_checks import permissions_check, private_check, state_check
+from .state_checks import permissions_check, private_check, special_files_check, state_check
 
 __all__ = ["Check", "examine", "remedy"]
 
@@ -64,6 +64,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     checks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("trust", lambda: _trust(home)),
+        ("pipes", lambda: _grown("pipes", special_files_check(home))),
         ("git", lambda: _git(home)),
         ("state", lambda: (Check(name="state", status=status, detail=detail) for status, detail in state_check(home))),
         ("permissions", lambda: _grown("permissions", permissions_check(home))),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Literal
 
-from agent_home.errors import MachineKeyUnusable
+from agent_home.errors import HistoryError, MachineKeyUnusable
+from agent_home.git.isolation import git_folders
+from agent_home.git.process.special_files import all_special_files, special_files_below
 from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 from agent_home.machine_key import key_path, machine_key
@@ -14,7 +19,7 @@ from agent_home.store import machine_state, unverified
 
 from .counts import counted
 
-__all__ = ["permissions_check", "private_check", "state_check"]
+__all__ = ["permissions_check", "private_check", "special_files_check", "state_check"]
 
 _Result = tuple[Literal["ok", "info", "warning", "failed"], str]
 #: Most files that are named.
@@ -45,6 +50,23 @@ def private_check(home: Home) -> _Result:
     named = ", ".join(f"{name}/" for name in found)
     detail = f"`git add` would take {named}, because {IGNORE} leaves that out or has an exception for it"
     return "warning", f"{detail}. Correct {IGNORE}, or commit the folder if it belongs into git"
+
+
+def special_files_check(home: Home) -> _Result:
+    """Return whether pipes or devices lie in the home or in git's folder, and what to do about them."""
+    folders: list[Path] = []
+    with suppress(HistoryError):
+        folders = [home.root / ".git"] if not (home.root / ".git").is_file() else []
+        found_folders = git_folders(home.root, look=False)
+        folders += [found_folders.own, found_folders.shared]
+    in_the_way = all_special_files(home.root, *folders)
+    found = list(dict.fromkeys([*in_the_way, *special_files_below(home.root)]))
+    if not found:
+        return "ok", "no pipe and no device lies in the place of a file"
+    files = " ".join(shlex.quote(name) for name in found[:_MAX_NAMED])
+    more = f", and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+    detail = f"pipes or devices lie where files belong{more}. Remove them: rm {files}. Restore files of memory from git"
+    return "failed" if in_the_way else "warning", detail
 
 
 def permissions_check(home: Home) -> _Result:

@@ -391,3 +391,39 @@ def test_the_scan_sees_git_being_changed(monkeypatch: pytest.MonkeyPatch, code: 
     file = ROOT / "agent_home" / "git" / f"x{abs(hash(code))}.py"
     monkeypatch.setattr(Path, "read_text", lambda _self, **_: code)
     assert changes_git(file)
+
+
+#: Modules that open files by other means than storage, which never waits for a pipe.
+READERS = {
+    "agent_home.consent.settings_in_effect": "a template of the package",
+    "agent_home.creation": "templates of the package",
+    "agent_home.git_folder": "the staging area, when it is known to be a file",
+    "agent_home.git.leftovers": "the system's list of processes",
+    "agent_home.screening.ruleset": "the program's own rule files",
+    "agent_home.screening.scan.archives": "an archive that is in memory",
+    "recall.embedding.address_space": "the system's count of pages",
+    "recall.embedding.embedder": "the embedding model's cache, which is no part of a home",
+    "recall.embedding.model": "the embedding model's cache, which is no part of a home",
+    "recall.evaluation.comparison": "a file of results that a person names",
+    "recall.evaluation.metrics": "a file of judgements that a person names",
+}
+
+
+def test_a_pipe_in_the_place_of_a_file_of_a_home_stops_no_reader() -> None:
+    """``Path.open`` would wait for somebody who writes into the pipe."""
+    found = {
+        module
+        for path, module in installed()
+        if not module.startswith("guard")
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and _opens(node, imported_names(path))
+    }
+    assert found == READERS.keys()
+
+
+def _opens(call: ast.Call, names: Mapping[str, str]) -> bool:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in {"read_bytes", "read_text", "open"}:
+        return False
+    of = call.func.value
+    packaged = any(isinstance(node, ast.Name) and node.id in {"files", "resources"} for node in ast.walk(of))
+    return not packaged and dotted(of, names) not in {"storage", "os", "tarfile"}

@@ -214,6 +214,6 @@ def _copy(machine: Path, digest: str) -> Path:
 
 def _content(root: Path, path: str) -> bytes:
     """Return the content of a rule file. One that cannot be read is empty here, and the guard names what is wrong."""
-    with suppress(OSError, ValueError), (root / path).open("rb") as file:
+    with suppress(OSError, ValueError), storage.open_file(root / path) as file:
         return file.read(_MAX_RULES_BYTES)
     return b""

@@ -333,7 +333,7 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
         if not path.is_file():  # opening a pipe would wait for a writer
             yield Problem(file=relative, line=0, rule="not-a-file", message="is no regular file")
             return
-        with path.open("rb") as file:
+        with storage.open_file(path) as file:
             for number, line in enumerate(file, 1):
                 if line.endswith(b"\n") and not is_json_object(line):
                     yield Problem(file=relative, line=number, rule="not-json", message="the line is not a JSON object")

@@ -61,7 +61,7 @@ def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
         kind = _kind(relative)
         if target.occurs_in(relative):
             yield Occurrence(kind=kind, path=target.redact(relative))
-        data = home.absolute(relative).read_bytes()
+        data = storage.read_bytes(home.absolute(relative))
         if not target.may_occur_in(data):
             continue
         try:
@@ -95,7 +95,7 @@ def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
             found[item.id, ""] = Occurrence(kind="history", path=f"the {item.kind}'s message or names", commit=item.id)
     places = sorted(found.values(), key=lambda place: (place.path, place.commit))
     for file in git_files(home.root):
-        if target.occurs_in(file.read_bytes().decode("utf-8", "surrogateescape")):
+        if target.occurs_in(storage.read_bytes(file).decode("utf-8", "surrogateescape")):
             places.append(Occurrence(kind="history", path=home.relative(file)))
     return places
 
@@ -126,7 +126,7 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
             continue
         path, name = home.absolute(relative), redacted_path(relative, target)
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = storage.read_bytes(path).decode("utf-8")
         except UnicodeDecodeError:
             continue
         done = redacted(relative, text, target)

@@ -252,7 +252,7 @@ def refuse_shared(home: Home) -> None:
         raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow`, then purge again")
     for name, address in remote_addresses(home).items():
         borrowed = _objects_of(root / address) / "info" / "alternates"
-        if borrowed.is_file() and str((folder / "objects").resolve()) in borrowed.read_text(encoding="utf-8"):
+        if borrowed.is_file() and str((folder / "objects").resolve()) in storage.read_bytes(borrowed).decode():
             raise HistoryError(f"remote {name} ({address}) borrows this repository's objects. Run `git repack -a -d` "
                                "there and remove its objects/info/alternates, then purge again")  # fmt: skip
 
@@ -310,7 +310,7 @@ def _refs(root: Path) -> list[_Ref]:
     rows = [line.split(" ") for line in listing.splitlines()]
     found = [_Ref(row[2], row[0], row[1]) for row in rows if len(row) == 3]
     head = _git_folder(root) / "HEAD"
-    if not head.read_text(encoding="utf-8").startswith("ref:"):
+    if not storage.read_bytes(head).decode().startswith("ref:"):
         found.append(_Ref("HEAD", home_client(root).text("rev-parse", "HEAD").strip(), "commit"))
     return found
 
@@ -320,7 +320,7 @@ def _stashes(root: Path) -> list[_Ref]:
     log = _git_folder(root) / "logs" / "refs" / "stash"
     if not log.is_file() or any(ref.name.startswith(_STASH) for ref in _refs(root)):
         return []
-    made = [line.split(b" ")[1].decode() for line in log.read_bytes().splitlines()]
+    made = [line.split(b" ")[1].decode() for line in storage.read_bytes(log).splitlines()]
     return [_Ref(f"{_STASH}{number:06d}", commit, "new") for number, commit in enumerate(made)]
 
 
@@ -349,7 +349,7 @@ def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
 def _drop_dangling_heads(root: Path) -> None:
     """Remove the HEADs of remotes whose branch was dropped, which every clone has. Git calls them damaged."""
     for path in sorted((_git_folder(root) / "refs" / "remotes").glob("*/HEAD")):
-        kind, _, branch = path.read_text(encoding="utf-8").partition(": ")
+        kind, _, branch = storage.read_bytes(path).decode().partition(": ")
         if kind == "ref" and not history.found(root, branch.strip()):
             home_client(root).change(*_NO_REFLOG, "symbolic-ref", "--delete", f"refs/remotes/{path.parent.name}/HEAD")
 
@@ -408,7 +408,7 @@ def _drop_leftovers(root: Path, target: RedactionTarget) -> None:
 
 
 def _clean(path: Path, target: RedactionTarget) -> None:
-    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    text = storage.read_bytes(path).decode("utf-8", "surrogateescape")
     if target.occurs_in(text):
         lines = (target.redact(line) for line in text.splitlines(keepends=True))
         staged = path.with_name(f"{path.name}.tmp")

@@ -106,7 +106,7 @@ def entries_without_trace(home: Home) -> list[str]:
 def _acknowledged(home: Home) -> list[str]:
     """Return the newest commits that the audit names, oldest first."""
     try:
-        with home.audit.open("rb") as file:
+        with storage.open_file(home.audit) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             lines = file.read().splitlines()

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,10 +23,11 @@ from typing import IO
 from ..errors import GitFailed, GitMissing, NoRepository
 from ..lazy_regex import lazy_regex
 from .commands import GitCommand, listed
-from .isolation import GitFolders, StandIn, git_folders, stand_in
+from .isolation import MEND_SPECIAL, GitFolders, StandIn, git_folders, stand_in
 from .own_folder import own_folders, refuse_links_out
 from .process.command_output import CommandOutput, as_input
 from .process.process_limits import limit
+from .process.special_files import all_special_files
 
 __all__ = [
     "MAX_OBJECT_BYTES",
@@ -378,7 +379,9 @@ class GitClient:
             process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors, place)
             if self.limited:
                 limit(process.pid, most_s)
-            output = CommandOutput(process, command, most_s, leads_group=self.own_session)
+            output = CommandOutput(
+                process, command, most_s, leads_group=self.own_session, on_silence=lambda: self._refuse_special(command)
+            )
             try:
                 yield output
                 code = output.exit_code()
@@ -389,6 +392,17 @@ class GitClient:
             if code:
                 errors.seek(0)
                 raise self._failure(command, code, errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace"))
+
+    def _refuse_special(self, command: str) -> None:
+        """Give up on a command that says nothing, if something lies in its way that git would wait for."""
+        objects = self.environment.get("GIT_OBJECT_DIRECTORY")
+        folders = [Path(objects)] if objects else []
+        with suppress(NoRepository):
+            found = git_folders(self.root, look=False)
+            folders += [found.own, found.shared]
+        if special := all_special_files(self.root, *folders):
+            reason = f"{special[0]} is not a regular file, and git waited for it. {MEND_SPECIAL}"
+            raise GitFailed(command, -1, reason)
 
     def _popen(
         self, arguments: Sequence[str], stdin: IO[bytes] | int, errors: IO[bytes], place: _Place

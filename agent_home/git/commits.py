@@ -223,7 +223,7 @@ def staging_area(root: Path, *, died_at: float | None = None) -> Iterator[Path]:
         raise GitFailed("index.lock", -1, git.explained(f"{lock} cannot be made: {error.strerror}")) from error
     try:
         if index.exists():
-            storage.stage(copy, index.read_bytes(), mode=0o666)
+            storage.stage(copy, storage.read_bytes(index), mode=0o666)
         yield copy
     finally:
         copy.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from .. import storage
 from ..errors import HistoryError
 from ..lazy_regex import lazy_regex
 from .client import fetching_client, home_client
@@ -73,7 +74,7 @@ def fetch_branch(root: Path, address: str, branch: str, have: Sequence[str]) -> 
         git.change(
             "fetch", *options, "--upload-pack=git-upload-pack", "--", address, f"+refs/heads/{branch}:refs/pulled"
         )
-        return (Path(folder) / "refs" / "pulled").read_text(encoding="ascii").strip()
+        return storage.read_bytes(Path(folder) / "refs" / "pulled").decode("ascii").strip()
 
 
 def keep_remote_branch(root: Path, remote: str, branch: str, commit: str) -> None:

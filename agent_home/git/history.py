@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from .. import storage
 from ..documents.entry import ENTRY_ID
 from ..errors import GitFailed, NoSuchRevision
 from .client import GitClient, GitObject, home_client
@@ -110,7 +111,7 @@ class Snapshot:
 def branch(root: Path) -> str:
     """Return the name of the branch that is checked out, or an empty string where HEAD is at a commit and no branch."""
     git = home_client(root)
-    head_file = (git.git_folder() / "HEAD").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    head_file = storage.read_bytes(git.git_folder() / "HEAD").decode("utf-8", "surrogateescape").strip()
     if head_file == "ref: refs/heads/.invalid":  # refs are not files in this repository
         head_file = f"ref: {git.text('rev-parse', '--symbolic-full-name', 'HEAD', empty_on=(128,)).strip()}"
     return head_file.removeprefix(_BRANCH_FILE) if head_file.startswith(_BRANCH_FILE) else ""
@@ -143,7 +144,7 @@ def committed_blobs(root: Path, paths: Sequence[str]) -> dict[str, str]:
 def is_blob(file: Path, blob: str) -> bool:
     """Return whether *file* has the content of the blob with the id *blob*. A file that cannot be read has not."""
     try:
-        data = file.read_bytes()
+        data = storage.read_bytes(file)
     except OSError:
         return False
     digest = hashlib.sha1(usedforsecurity=False) if len(blob) == _SHA1_DIGITS else hashlib.sha256()

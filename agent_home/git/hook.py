@@ -63,7 +63,7 @@ def hook_state(home: Home) -> HookState:
     if path is None:
         return HookState(state="no-git", path="", advice=f"git finds no repository in {home.root}. Run `memory init`")
     if path.exists():
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = storage.read_bytes(path).decode("utf-8", "replace")
         if _MARK in text:
             same = text == _script()
             advice = "" if same else "written by another installation. `memory guard install` renews it"

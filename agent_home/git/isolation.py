@@ -20,8 +20,9 @@ from pathlib import Path
 from ..errors import GitFailed, NoRepository
 from ..lazy_regex import lazy_regex
 from .process.scratch_folder import scratch_folder
+from .process.special_files import known_special_file
 
-__all__ = ["GitFolders", "StandIn", "git_folders", "stand_in"]
+__all__ = ["MEND_SPECIAL", "GitFolders", "StandIn", "git_folders", "stand_in"]
 
 #: Settings that commands need, and that name no program, no file and no other repository.
 _KEPT = lazy_regex(
@@ -39,6 +40,8 @@ _FILTER = lazy_regex(r"filter\.(?P<name>.*)\.(?:clean|smudge|process)", re.DOTAL
 _READ = ("refs", "packed-refs", "shallow", "reftable")
 #: ... and those that commands of a home need as well.
 _WRITTEN = ("HEAD", "logs", "worktrees", "info/attributes", "info/exclude")
+#: What to do about a pipe in the place of a file.
+MEND_SPECIAL = "Remove it, and put git's own file there"
 _MAX_CONFIGURATION_BYTES = 1 << 20
 _MAX_POINTER_BYTES = 1 << 12
 
@@ -64,8 +67,10 @@ class StandIn:
     filters: frozenset[str]
 
 
-def git_folders(root: Path) -> GitFolders:
+def git_folders(root: Path, *, look: bool = True) -> GitFolders:
     """Return the folders of the repository whose top is *root*. Git itself is not asked.
+
+    Unless told not to *look*, it looks for files that would stop git for ever.
 
     Raises:
         NoRepository: *root* is no top of a repository.
@@ -83,10 +88,8 @@ def git_folders(root: Path) -> GitFolders:
     # Every command comes here: names as text are several times as fast as paths.
     if not all(map(os.path.lexists, (f"{own}/HEAD", f"{shared}/objects/.", f"{shared}/refs/."))):
         raise NoRepository(root)
-    for name in (f"{own}/HEAD", f"{own}/index", f"{shared}/packed-refs", f"{shared}/shallow"):
-        with suppress(OSError):
-            if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116
-                raise GitFailed("open", -1, f"{name} is not a regular file. Replace it by git's own")
+    if look and (special := known_special_file(root, own, shared)):
+        raise GitFailed("open", -1, f"{special} is not a regular file, and git would wait for it. {MEND_SPECIAL}")
     return GitFolders(own, shared)
 
 

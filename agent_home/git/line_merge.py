@@ -27,7 +27,7 @@ def write_both_sides(base: Path, ours: Path, theirs: Path, path: str) -> None:
         if conflict_marker(path, merged.decode("utf-8", "replace")) is not None:
             break
     else:
-        merged = _one_conflict(ours.read_bytes(), theirs.read_bytes())
+        merged = _one_conflict(storage.read_bytes(ours), storage.read_bytes(theirs))
     storage.stage(ours, merged)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from guard import GuardSettings
 
+from .. import storage
 from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
@@ -154,7 +155,7 @@ def file_lines(path: Path) -> Iterator[bytes]:
 
     A line longer than ``MAX_LINE_BYTES`` is cut, to a length that still exceeds the limit.
     """
-    with path.open("rb") as file:
+    with storage.open_file(path) as file:
         remaining = os.fstat(file.fileno()).st_size
         while remaining > 0:
             line = file.readline(min(remaining, MAX_LINE_BYTES + 1))

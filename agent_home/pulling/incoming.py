@@ -192,7 +192,7 @@ def _changed_rows(home: Home, base: str, commit: str) -> Iterator[tuple[str, lis
 def _on_disk(home: Home, path: str) -> bytes:
     try:
         target = home.path(path)
-        return target.read_bytes() if target.is_file() and not target.is_symlink() else b""
+        return storage.read_bytes(target) if target.is_file() and not target.is_symlink() else b""
     except (DocumentInvalid, OSError, ValueError):
         return b""
 

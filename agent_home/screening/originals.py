@@ -67,7 +67,7 @@ def originals(home: Home) -> Iterator[Original]:
     found = []
     for path in home.quarantine.glob("o-*.json"):
         with suppress(OSError, ValueError, TypeError):
-            found.append(Original(**json.loads(path.read_text("utf-8"))))
+            found.append(Original(**json.loads(storage.read_bytes(path))))
     yield from sorted(found, key=lambda item: (item.ts, item.id))
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from .. import storage
 from ..home import ARCHIVED_DAILY, Home
 
 __all__ = ["destination_of", "guard_signature", "text_key"]
@@ -44,7 +45,7 @@ def guard_signature(home: Home) -> str:
     rules = table.get("rules", ())
     for path in rules if isinstance(rules, list) else ():
         with suppress(OSError):
-            parts.append((home.root / str(path)).read_bytes())
+            parts.append(storage.read_bytes(home.root / str(path)))
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 

@@ -24,6 +24,7 @@ from guard import (
     screen,
 )
 
+from .. import storage
 from ..home import Home
 from ..salt import read_salt
 
@@ -111,7 +112,7 @@ def guard_settings(home: Home) -> GuardSettings:
 
 def _rule_set(path: Path) -> RuleSet:
     try:
-        data = path.read_bytes()
+        data = storage.read_bytes(path)
         if data.startswith(_PACKED):
             raise GuardError(f"the rule file {path} is compressed. Decompress it and correct `rules` in [guard]")
         text = data.decode()

@@ -55,7 +55,7 @@ def _latest(home: Home) -> list[Written]:
     """Return the last row of each transcript, the one that was written longest ago first."""
     found: dict[str, Written] = {}
     with suppress(FileNotFoundError):
-        for line in (home.machine / _RECORD).read_bytes().splitlines():
+        for line in storage.read_bytes(home.machine / _RECORD).splitlines():
             with suppress(ValueError, KeyError, TypeError):
                 row = json.loads(line)
                 written = Written(session=str(row["session"]), path=str(row["path"]), size=int(row["size"]))

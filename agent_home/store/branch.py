@@ -64,7 +64,8 @@ def tip_in_file(home: Home) -> str:
     """
     own = own_branch(home)
     try:
-        text = (own_folders(home.root).shared / "refs" / "heads" / own).read_text("ascii").strip() if own else ""
+        file = own_folders(home.root).shared / "refs" / "heads" / own
+        text = storage.read_bytes(file).decode("ascii").strip() if own else ""
     except (OSError, ValueError):
         return ""
     return text if _HASH.fullmatch(text) else ""

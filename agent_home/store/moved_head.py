@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .. import storage
 from ..consent.signed_record import read_record, try_write_record
 from ..git import history
 from ..git.client import home_client
@@ -108,16 +109,16 @@ def _head_in_files(home: Home) -> str:
         folder = git_folder(home.root)
         if folder is None:
             return ""
-        said = (folder / "HEAD").read_text(encoding="utf-8", errors="surrogateescape").strip()
+        said = storage.read_bytes(folder / "HEAD").decode("utf-8", "surrogateescape").strip()
         if not said.startswith("ref: "):
             return said if len(said) in _EMPTY_TREES else ""
         name = said.removeprefix("ref: ")
         common = folder / "commondir"
-        shared = (folder / common.read_text().strip()).resolve() if common.is_file() else folder
+        shared = (folder / storage.read_bytes(common).decode().strip()).resolve() if common.is_file() else folder
         loose = shared / name
         if loose.is_file():
-            return loose.read_text().strip()
-        packed = (shared / "packed-refs").read_text(encoding="utf-8", errors="surrogateescape")[:_MAX_REF_BYTES]
+            return storage.read_bytes(loose).decode().strip()
+        packed = storage.read_bytes(shared / "packed-refs", _MAX_REF_BYTES).decode("utf-8", "surrogateescape")
         rows = (line.partition(" ") for line in packed.splitlines())
         return next((commit for commit, _, ref in rows if ref == name), "")
     except (OSError, ValueError):

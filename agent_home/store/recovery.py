@@ -561,7 +561,7 @@ def _digest(text: str) -> str:
 
 def _digest_of(path: Path) -> str:
     """Return the digest of a file's bytes. An absent file counts as empty."""
-    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
+    return hashlib.sha256(storage.read_bytes(path) if path.exists() else b"").hexdigest()
 
 
 def _redo_path(home: Home) -> Path:

@@ -68,7 +68,7 @@ def note(edits: Transaction, references: Iterable[Reference]) -> tuple[Reference
 def read(home: Home) -> Iterator[Reference]:
     """Yield every reference, oldest month first. Invalid lines are skipped, a half-written last one too."""
     for path in home.files("ledger", "references-*.jsonl"):
-        yield from _parsed(path.read_text(encoding="utf-8", errors="replace"))
+        yield from _parsed(storage.read_bytes(path).decode("utf-8", "replace"))
 
 
 def last_references(home: Home) -> dict[str, datetime]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from .. import clock
+from .. import clock, storage
 from ..errors import DocumentInvalid, GuardRefused
 from ..home import Home, is_text
 from ..lazy_regex import lazy_regex
@@ -198,7 +198,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int
 
     *start* must be the start of a line. The last line is left out while it has no newline.
     """
-    with path.open("rb") as file:
+    with storage.open_file(path) as file:
         file.seek(start)
         at = start
         for line in file:
@@ -212,7 +212,7 @@ def ends_line(path: Path, at: int) -> bool:
     """Return whether the file has a line that ends at byte *at*, or *at* is its beginning."""
     if at == 0:
         return True
-    with path.open("rb") as file:
+    with storage.open_file(path) as file:
         file.seek(at - 1)
         return file.read(1) == b"\n"
 
@@ -293,7 +293,7 @@ def _fresh(home: Home, path: Path | None, messages: Sequence[Message], salt: str
 def _digests(path: Path) -> dict[str, str]:
     """Return the digest of the words of each message, by its id. It is empty where the row has none."""
     found: dict[str, str] = {}
-    with path.open("rb") as file:
+    with storage.open_file(path) as file:
         for line in file:
             if line.endswith(b"\n") and (message := _message(line)) is not None:
                 said = json.loads(line).get("said")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from agent_home import storage
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
@@ -82,7 +83,7 @@ def _files(home: Home) -> list[Path]:
 def _contains(path: Path, target: RedactionTarget) -> bool:
     shared = b""
     try:
-        with path.open("rb") as file:
+        with storage.open_file(path) as file:
             while chunk := file.read(_CHUNK):
                 data = shared + chunk
                 if target.may_occur_in(data) and target.occurs_in(data.decode("utf-8", "replace")):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import apsw
 
+from agent_home import storage
 from agent_home.home import Home
 
 from ..settings import RecallSettings
@@ -79,7 +80,7 @@ def _batches(
     weight = 0
     for path in paths:
         try:
-            digest = hashlib.sha256((home.root / path).read_bytes()).digest()
+            digest = hashlib.sha256(storage.read_bytes(home.root / path)).digest()
             screen.known = _whole_texts(conn, known[path].id) if path in known else ()
             content = read_passages(home.root, path, state.settings, screen)
         except OSError as error:

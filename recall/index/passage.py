@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent_home import storage
 from agent_home.documents import document
 from agent_home.home import ARCHIVED_DAILY
 from agent_home.lazy_regex import lazy_regex
@@ -183,7 +184,7 @@ def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
     """Return the file's text, and the reason if it has none."""
     if file.stat().st_size > max_bytes:
         return "", f"{path} is larger than {max_bytes} bytes and is not indexed"
-    data = file.read_bytes()
+    data = storage.read_bytes(file)
     if b"\x00" in data:
         return "", f"{path} holds NUL bytes, so it is no text and is not indexed"
     try:

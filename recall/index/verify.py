@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from agent_home import storage
 from agent_home.home import Home
 from agent_home.screening.ruleset import guard_signature
 from agent_home.store.speakers import owner_signature
@@ -110,7 +111,7 @@ def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -
     cuts: _Cuts = {}
     for path in sorted(found.keys() & known.keys()):
         stamp = known[path]
-        if hashlib.sha256((home.root / path).read_bytes()).digest() != stamp.sha256:
+        if hashlib.sha256(storage.read_bytes(home.root / path)).digest() != stamp.sha256:
             yield f"{path} changed since it was indexed. Run `memory sync`"
         else:
             cuts[stamp.id] = (path, read_passages(home.root, path, settings, screen).passages)

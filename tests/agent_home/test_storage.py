@@ -126,3 +126,16 @@ def test_a_new_folder_is_as_private_as_its_file(tmp_path: Path) -> None:
         storage.append(tmp_path / f"{mode}a" / "x", b"x\n", mode=mode)
         for folder in (f"{mode}", f"{mode}a"):
             assert (tmp_path / folder).stat().st_mode & 0o777 == wanted
+
+
+@pytest.mark.timeout(10)
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "device"):
+        with pytest.raises(storage.NotAFile):
+            storage.read_bytes(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        storage.read_bytes(tmp_path)
+    (tmp_path / "x").write_bytes(b"12345")
+    assert (storage.read_bytes(tmp_path / "x"), storage.read_bytes(tmp_path / "x", 2)) == (b"12345", b"12")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from agent_home.machine_key import key_path, machine_key
 from agent_home.store import machine_state
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request, assemble
-from interfaces.state_checks import permissions_check, state_check
+from interfaces.state_checks import permissions_check, special_files_check, state_check
 
 
 def git(home: Home, *arguments: str) -> None:
@@ -76,3 +77,15 @@ def test_loose_modes_are_named_and_mended(home: Home) -> None:
     status, detail = permissions_check(home)
     assert status == "info"
     assert "(mode 755). `memory doctor --fix` closes them" in detail
+
+
+def test_pipes_are_named_wherever_they_lie(home: Home) -> None:
+    assert special_files_check(home) == ("ok", "no pipe and no device lies in the place of a file")
+    (home.root / "Knowledge").mkdir(exist_ok=True)
+    os.mkfifo(home.root / "Knowledge" / "x.md")
+    status, detail = special_files_check(home)
+    assert (status, f"rm {home.root}/Knowledge/x.md" in detail) == ("warning", True)
+    (home.root / ".git" / "objects" / "ab").mkdir(exist_ok=True)
+    os.mkfifo(home.root / ".git" / "objects" / "ab" / "cd")
+    status, detail = special_files_check(home)
+    assert (status, f"rm {home.root}/.git/objects/ab/cd" in detail) == ("failed", True)

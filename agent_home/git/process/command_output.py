@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
@@ -17,17 +18,32 @@ from ...errors import GitTimeout
 __all__ = ["CommandOutput", "as_input", "await_exit"]
 
 _CHUNK_BYTES = 1 << 16
+#: Seconds without output after which the caller looks for a reason.
+_SILENCE_S = 5.0
 #: Git removes its lock files when it is asked to end; after this long it is killed.
 _END_WAIT_S = 5.0
 
 
 class CommandOutput:
-    """The output of a running git command. Only the time spent waiting for git counts towards the timeout."""
+    """The output of a running git command. Only the time spent waiting for git counts towards the timeout.
 
-    def __init__(self, process: subprocess.Popen[bytes], command: str, timeout_s: float, *, leads_group: bool) -> None:
+    *on_silence* is called once, when git has said nothing for a while. It raises an error to give up.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        command: str,
+        timeout_s: float,
+        *,
+        leads_group: bool,
+        on_silence: Callable[[], None] = lambda: None,
+    ) -> None:
         assert process.stdout is not None  # noqa: S101 - it was started with a pipe
         self._process, self._command, self._timeout_s = process, command, timeout_s
         self._leads_group = leads_group
+        self._on_silence = on_silence
+        self._patience_s = _SILENCE_S
         self._file = process.stdout
         self._left_s = timeout_s
         self._poll = select.poll()
@@ -38,7 +54,11 @@ class CommandOutput:
     def read(self) -> bytes:
         """Return the next bytes, or nothing at the end of the output."""
         began = time.monotonic()
-        ready = self._poll.poll(self._left_s * 1000)
+        ready = self._poll.poll(min(self._left_s, self._patience_s) * 1000)
+        if not ready and self._patience_s < self._left_s:
+            self._on_silence()
+            ready = self._poll.poll((self._left_s - self._patience_s) * 1000)
+            self._patience_s = math.inf
         self._left_s = max(0.0, self._left_s - (time.monotonic() - began))
         if not ready:
             raise GitTimeout(self._command, self._timeout_s)

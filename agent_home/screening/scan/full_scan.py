@@ -17,6 +17,7 @@ from typing import Any
 
 from guard import Action, Destination, GuardSettings, Source
 
+from ... import storage
 from ...forgetting.erasure import home_files
 from ...git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
 from ...home import Home
@@ -103,7 +104,7 @@ def scan_home(home: Home, scan: FullScan, *, progress: Progress | None = None) -
     for done, relative in enumerate(files, 1):
         if progress:
             progress("files", done, len(files))
-        yield from _of_file(scan, relative, relative, home.absolute(relative).read_bytes())
+        yield from _of_file(scan, relative, relative, storage.read_bytes(home.absolute(relative)))
 
 
 def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding]:
@@ -114,7 +115,7 @@ def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding
     for path in paths:
         below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
         for file in below if path.is_dir() else [path]:
-            yield from _of_file(scan, str(file), _name_in_home(file), file.read_bytes())
+            yield from _of_file(scan, str(file), _name_in_home(file), storage.read_bytes(file))
 
 
 def scan_history(home: Home, scan: FullScan, *, progress: Progress | None = None) -> Iterator[ScannedFinding]:
