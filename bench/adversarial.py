@@ -293,10 +293,13 @@ def _assistant(text: str, folder: Path) -> Callable[[], object]:
 
 
 def _imported(kind: str, rows: Sequence[Mapping[str, object]], folder: Path) -> Callable[[], object]:
-    """Return the work of an import of *rows* into a new home."""
+    """Return the work of an import of *rows* into a new home, without the index."""
+    from agent_home.imports import intake
+
     home, file = _home(folder), folder / "outside.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    return lambda: _run(["import", kind, "--home", str(home.root), str(file)])
+    run = intake.import_chat if kind == "chat" else intake.import_claude_code
+    return lambda: run(home, [file], now=NOW)
 
 
 #: Preparation of each path. It returns the work that is measured.
