@@ -2,10 +2,10 @@
 
     python -m bench.training.foreign_topics [--check]
 
-The sentences and terms of eleven languages are our own (``bench/memory_data/foreign_topics.txt``): the language, a sign
-(``+`` for a topic of the owner) and texts between bars. Sentences of the reader's training data that state something
-else are counted as ordinary ones. ``--check`` prints what each chance finds and costs on sentences of folds that were
-left out, and of whole languages of whose sentences none was seen, and writes nothing.
+The sentences and terms of eleven languages are our own: ``bench/memory_data/foreign_topics.txt`` has the language, a
+sign (``+`` for a topic of the owner) and texts between bars, ``foreign_topics.jsonl`` sentences of several authors.
+Sentences of the reader's training data that state something else are counted as ordinary ones. ``--check`` prints what
+each chance finds and costs on the sentences of each author by what the others wrote, and writes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distill import reading
-from distill.reading.foreign_topics import BUCKETS, topic_features
+from distill.reading.foreign_topics import BUCKETS, LEAST_CHANCE, topic_features
 
 from .leaning import train
 
@@ -30,8 +31,7 @@ __all__ = ["TopicText", "feature_matrix", "labelled_texts", "main"]
 
 _DATA = Path(__file__).parents[1] / "memory_data"
 _WEIGHTS = Path(reading.__file__).parent / "foreign_topics.npz"
-_RIDGE = 0.3
-_FOLDS = 5
+_RIDGE = 1.0
 _CHANCES = (0.2, 0.3, 0.35, 0.4, 0.5)
 #: Acts of sentences that state something for everybody.
 _ORDINARY = ("done", "fact", "lesson", "none", "report", "thread")
@@ -55,14 +55,18 @@ _MOST = 350
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TopicText:
-    """A text in a language. *kind* is sentence, framed, term, or reader for the reader's training data."""
+    """A text in a language. *kind* is sentence, framed, term, or reader for the reader's training data.
+
+    *author* is a letter for texts whose author can be left out.
+    """
 
     text: str
     lang: str
     owners: bool
     kind: str
+    author: str = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,11 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--check", action="store_true", help="report on texts left out, write nothing")
     rows = labelled_texts()
-    features, wanted = feature_matrix(rows), np.array([float(row.owners) for row in rows])
     if parser.parse_args(arguments).check:
-        _report(rows, features, wanted)
+        _report(rows)
         return 0
-    weights = train(features, wanted, ridge=_RIDGE)
+    features, columns = feature_matrix(rows)
+    weights = np.zeros(BUCKETS + 1)
+    weights[columns] = train(features, np.array([float(row.owners) for row in rows]), ridge=_RIDGE)
     scale = float(np.abs(weights).max()) / 127
     np.savez_compressed(_WEIGHTS, weights=np.round(weights / scale).astype(np.int8), scale=np.float32(scale))
     print(f"{len(rows)} labelled texts; wrote {_WEIGHTS.name}")
@@ -85,12 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def labelled_texts() -> list[TopicText]:
     """Return the labelled texts in file order, and then those of the reader's data."""
-    rows = []
+    rows: list[TopicText] = []
     for line in (_DATA / "foreign_topics.txt").read_text("utf-8").splitlines():
         lang, sign, texts = line.split(" ", 2)
         kind = "term" if "|" in texts else "sentence"
         rows += [TopicText(text=text, lang=lang, owners=sign == "+", kind=kind) for text in texts.split("|")]
-    return [*rows, *_framed(rows), *_of_reader()]
+    lines = map(json.loads, (_DATA / "foreign_topics.jsonl").read_text("utf-8").splitlines())
+    others = [TopicText(row["text"], row["lang"], row["owners"], "sentence", row["author"]) for row in lines]
+    return [*rows, *_framed(rows), *others, *_of_reader()]
 
 
 def _framed(rows: Sequence[TopicText]) -> Iterator[TopicText]:
@@ -101,14 +108,22 @@ def _framed(rows: Sequence[TopicText]) -> Iterator[TopicText]:
             yield replace(row, text=frame.format(row.text), kind="framed")
 
 
-def feature_matrix(rows: Sequence[TopicText]) -> Matrix:
-    """Return a row of features for each text. The first one is the bias."""
-    features = np.zeros((len(rows), BUCKETS + 1))
+def feature_matrix(rows: Sequence[TopicText]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return a row of features for each text, and their buckets. Features of one text alone are left out.
+
+    The first feature is the bias.
+    """
+    found = [topic_features(row.text) for row in rows]
+    counts = Counter(bucket for features in found for bucket in features)
+    buckets = sorted(bucket for bucket, count in counts.items() if count > 1)
+    place = {bucket: number for number, bucket in enumerate(buckets, 1)}
+    features = np.zeros((len(rows), len(buckets) + 1), np.float32)
     features[:, 0] = 1
-    for number, row in enumerate(rows):
-        for bucket, value in topic_features(row.text).items():
-            features[number, bucket + 1] = value
-    return features
+    for number, row in enumerate(found):
+        for bucket, value in row.items():
+            if bucket in place:
+                features[number, place[bucket]] = value
+    return features, np.array([0, *(bucket + 1 for bucket in buckets)])
 
 
 def _of_reader() -> Iterator[TopicText]:
@@ -120,31 +135,20 @@ def _of_reader() -> Iterator[TopicText]:
             yield TopicText(text=text, lang=lang, owners=False, kind="reader")
 
 
-def _report(rows: Sequence[TopicText], features: Matrix, wanted: Matrix) -> None:
-    kinds, langs = np.array([row.kind for row in rows]), np.array([row.lang for row in rows])
-    fold = np.random.default_rng(0).permutation(np.arange(len(rows)) % _FOLDS)
-    own, reader = kinds == "sentence", kinds == "reader"
-    fold[kinds == "framed"] = np.repeat(fold[own], _FRAMES_EACH)
-    scores = np.zeros(len(rows))
-    for number in range(_FOLDS):
-        unseen = (fold == number) & (kinds != "term")
-        held = unseen & (own | reader)
-        scores[held] = features[held] @ train(features[~unseen], wanted[~unseen], ridge=_RIDGE)
-    print("sentences left out by fold: chance, found, false of ours, false of the reader's")
-    _print_chances(1 / (1 + np.exp(-scores)), wanted, own, reader)
-    for lang in sorted(set(langs)):
-        unseen = (own | (kinds == "framed")) & (langs == lang)
-        held = own & unseen
-        scores[held] = features[held] @ train(features[~unseen], wanted[~unseen], ridge=_RIDGE)
-    print("sentences of a language of which only terms were seen")
-    _print_chances(1 / (1 + np.exp(-scores)), wanted, own, reader)
-
-
-def _print_chances(chances: Matrix, wanted: Matrix, own: NDArray[np.bool_], reader: NDArray[np.bool_]) -> None:
-    for least in _CHANCES:
-        found = (chances[own & (wanted > 0)] >= least).mean()
-        false = (chances[own & (wanted == 0)] >= least).mean()
-        print(f"{least:.2f}  {found:.3f}  {false:.3f}  {(chances[reader] >= least).mean():.3f}")
+def _report(rows: Sequence[TopicText]) -> None:
+    """Print for each author what the weights find that the texts of the others give."""
+    features, _ = feature_matrix(rows)
+    wanted, authors = np.array([float(row.owners) for row in rows]), np.array([row.author for row in rows])
+    langs = np.array([row.lang for row in rows])
+    for author in sorted(set(authors) - {""}):
+        held = authors == author
+        scores = features[held] @ train(features[~held], wanted[~held], ridge=_RIDGE)
+        chances, theirs = 1 / (1 + np.exp(-scores)), wanted[held] > 0
+        print(f"author {author}: {theirs.sum()} of the owner, {(~theirs).sum()} others; chance, found, false")
+        for least in _CHANCES:
+            print(f"  {least:.2f}  {(chances[theirs] >= least).mean():.3f}  {(chances[~theirs] >= least).mean():.3f}")
+        found = {lang: (chances[theirs & (langs[held] == lang)] >= LEAST_CHANCE).mean() for lang in set(langs[held])}
+        print("  found by language:", ", ".join(f"{lang} {share:.2f}" for lang, share in sorted(found.items())))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ def labelled_sentences() -> list[LeaningSentence]:
     return [LeaningSentence(**json.loads(line)) for line in _LABELS.read_text("utf-8").splitlines()]
 
 
-def train(features: Matrix, wanted: Matrix, *, ridge: float = _RIDGE) -> Matrix:
+def train(features: NDArray[np.floating[Any]], wanted: Matrix, *, ridge: float = _RIDGE) -> Matrix:
     """Return the weights of a logistic regression, by Newton's method on the products of the rows.
 
     There are more features than rows, so the rows are the smaller side.
