@@ -27,7 +27,7 @@ __all__ = ["BUCKETS", "LEAST_CHANCE", "is_owners_topic", "topic_chance", "topic_
 #: Hash buckets of the words and their parts. A power of two.
 BUCKETS = 1 << 16
 #: Chance above which a statement waits. The training script prints what each chance costs.
-LEAST_CHANCE = 0.45
+LEAST_CHANCE = 0.4
 _WEIGHTS = "foreign_topics.npz"
 _MAX_CHARS, _MAX_WORDS = 600, 120
 _MAX_WORD_CHARS = 20
