@@ -48,7 +48,7 @@ def test_the_least_trusted_source_wins() -> None:
 def test_a_request_from_outside_is_quarantined_for_every_writer(home: Home, now: datetime, origin: str) -> None:
     outcome = write(home, now, REQUEST, origin=origin)
     assert (titles(home.root), len(outcome.quarantined)) == ([], 1)
-    assert [(item.source, "provenance" in item.reason) for item in waiting(home)] == [(origin, True)]
+    assert [(item.source, "injection" in item.reason) for item in waiting(home)] == [(origin, True)]
 
 
 def test_the_same_request_of_the_user_is_stored(home: Home, now: datetime) -> None:
