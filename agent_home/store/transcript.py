@@ -223,6 +223,8 @@ def session_name(home: Home, session: str) -> str:
     Raises:
         GuardRefused: the guard cannot run.
     """
+    if _path_of(home, session) is not None:  # forgetting and earlier versions give names that no new session gets
+        return session
     return _name(home, session, "s", within_lines=True)
 
 
