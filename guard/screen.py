@@ -21,6 +21,7 @@ from guard.policy import GuardError, decide
 from guard.redaction import EditedText, apply_replacements, merge_floods, placeholder
 from guard.secrets.credentials import find_secrets
 from guard.secrets.split import find_repeats, find_split_secrets
+from guard.secrets.told_model import find_told_values
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.text.canonical import TextVariant, text_variants
@@ -115,9 +116,10 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
     if not (source.trusted or destination.record):
         yield from find_hidden_markup(text, quotations)
     learned = variants[min(1, len(variants) - 1)]  # the spelling that the classifier was trained on
-    for variant in variants:
+    readings = [(variant, decode_runs(variant)) for variant in variants]
+    personal: list[Match] = []
+    for variant, decoded in readings:
         yield from find_markers(variant, quotations)
-        decoded = decode_runs(variant)
         for spelling in (variant, decoded):
             if spelling is not None:
                 yield from find_secrets(spelling, settings.rule_sets())
@@ -126,7 +128,10 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
                 yield from find_injection(spelling, quotations, soft=not source.trusted)
                 if variant is learned and not destination.record:
                     yield from find_suspects(spelling, quotations, trusted=source.trusted)
-        yield from _find_personal_data(variant, source, destination, settings)
+        found = list(find_pii(variant))
+        personal += found
+        yield from _redacted_personal_data(found, variant, source, destination, settings)
+    yield from _find_told([*filter(None, readings[0])], personal)  # other spellings have the same values
     if settings.model is not None and not (source.trusted or destination.record):
         yield from _ask_model(text, settings.model, settings.model_threshold)
 
@@ -149,8 +154,15 @@ def _ask_model(text: str, model: InjectionModel, threshold: float) -> Iterator[M
         yield Match(layer="injection", rule="model", kind="suspected", start=0, end=len(text), strength=Strength.SOFT)
 
 
-def _find_personal_data(
-    variant: TextVariant, source: Source, destination: Destination, settings: GuardSettings
+def _find_told(variants: list[TextVariant], personal: list[Match]) -> Iterator[Match]:
+    """Yield the secrets that *variants* tell, without what is *personal* data."""
+    for match in (match for variant in variants for match in find_told_values(variant)):
+        if not any(other.start < match.end and match.start < other.end for other in personal):
+            yield match
+
+
+def _redacted_personal_data(
+    found: list[Match], variant: TextVariant, source: Source, destination: Destination, settings: GuardSettings
 ) -> Iterator[Match]:
     kept = {
         kind
@@ -158,7 +170,7 @@ def _find_personal_data(
         if destination in destinations
     }
     own = settings.keep_own_contact and source.trusted and destination in _OWN_PLACES
-    for match in find_pii(variant):
+    for match in found:
         is_own = own and match.kind in {"email", "phone"} and is_own_contact(variant.source, match.start)
         if match.kind not in kept and not is_own:
             yield match

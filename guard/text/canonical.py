@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-__all__ = ["TextVariant", "is_invisible", "is_lookalike", "skeleton", "text_variants", "utf8"]
+__all__ = ["TextVariant", "folded", "is_invisible", "is_lookalike", "skeleton", "text_variants", "utf8"]
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -133,6 +133,11 @@ def utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return _SURROGATE.sub("\ufffd", text).encode()
+
+
+def folded(text: str) -> str:
+    """Return *text* in the spelling of the folded variant."""
+    return text if text.isascii() else text.translate(_TRANSLATION)
 
 
 def skeleton(text: str) -> str:

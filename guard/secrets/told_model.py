@@ -1,0 +1,135 @@
+"""Secrets told in sentences, in any language: a small trained model judges each candidate with the words around it.
+
+The score of a candidate is a sum of weights: of its form (``form_buckets``), of its place, and of the words around it.
+The sums of a word are remembered, so time is linear. ``bench/training/told_values.py`` trains the weights on texts that
+tell a secret and on texts that do not. No rule and no list of words says how a language tells one.
+"""
+
+import math
+import struct
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from guard.match import Match
+from guard.redaction import replaced_match
+from guard.secrets.public_values import is_public
+from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
+from guard.secrets.told_features import (
+    FORM_BUCKETS,
+    OTHER_SENTENCE,
+    Window,
+    WordKeys,
+    form_buckets,
+    group_of,
+    neighbour_buckets,
+    other_mask,
+    place_buckets,
+    window_of,
+    word_keys,
+    zone_masks,
+)
+from guard.text.canonical import TextVariant
+
+__all__ = ["HEAD", "ToldModel", "find_told_values", "told_model"]
+
+_WEIGHTS = Path(__file__).with_name("told_values.bin")
+
+HEAD = struct.Struct("<5f")
+"""Scales of the weights of form and context, bias, least score of a secret, least score of its form alone."""
+
+_KNOWN_WORDS = 20_000
+"""Words remembered with their hashes and sums."""
+
+_MOST_JUDGED = 400
+"""Candidates of one text that are judged with their context. A text with more is data."""
+
+
+def find_told_values(variant: TextVariant) -> Iterator[Match]:
+    """Yield the secrets that *variant* tells, with offsets into its source."""
+    model = told_model()
+    candidates = (
+        candidate for candidate in shaped_candidates(variant.text) if model.is_possible(variant.text, candidate)
+    )
+    for candidate in islice(candidates, _MOST_JUDGED):
+        if model.score(variant.text, candidate) < model.least or is_public(variant.text, *candidate[:2]):
+            continue
+        kind = "code" if candidate.kind == Kind.NUMBER else "password"
+        yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
+
+
+@cache
+def told_model() -> "ToldModel":
+    """Return the bundled model. The first call reads its weights."""
+    return ToldModel(_WEIGHTS.read_bytes())
+
+
+class ToldModel:
+    """Weights of the buckets, the score from which a candidate counts, and sums of known words."""
+
+    def __init__(self, data: bytes) -> None:
+        head: tuple[float, ...] = HEAD.unpack_from(data)
+        self._form_scale, self._context_scale, self._bias, self.least, self._least_form = head
+        weights = memoryview(data)[HEAD.size :].cast("b")
+        self._form = weights[:FORM_BUCKETS].__getitem__
+        self._context = weights[FORM_BUCKETS:].__getitem__
+        self._forms: dict[tuple[str, str], int] = {}
+        self._keys: dict[str, WordKeys] = {}
+        self._sums: dict[tuple[str, str, int, str], int] = {}
+
+    def is_possible(self, text: str, candidate: Candidate) -> bool:
+        """Return whether the form of *candidate* is that of some secret, whatever stands around it."""
+        return (
+            self._form_sum(text[candidate.start : candidate.end], candidate.kind) * self._form_scale >= self._least_form
+        )
+
+    def score(self, text: str, candidate: Candidate) -> float:
+        """Return the log odds that *text* tells *candidate* as a secret."""
+        window = window_of(text, candidate)
+        if not window.left and not window.right:
+            return -math.inf  # nothing says what it is
+        form = self._form_sum(text[candidate.start : candidate.end], candidate.kind)
+        form += sum(map(self._form, place_buckets(text, candidate, window)))
+        return self._bias + form * self._form_scale + self._context_sum(window, candidate.kind) * self._context_scale
+
+    def _form_sum(self, value: str, kind: str) -> int:
+        known = self._forms.get((value, kind))
+        if known is None:
+            if len(self._forms) >= _KNOWN_WORDS:
+                self._forms.clear()
+            known = self._forms[value, kind] = sum(map(self._form, form_buckets(value, kind)))
+        return known
+
+    def _context_sum(self, window: Window, kind: str) -> int:
+        if len(self._keys) >= _KNOWN_WORDS:
+            self._keys.clear()
+            self._sums.clear()
+        group, sums, total = group_of(kind), self._sums, 0
+        for side, words in (("L", window.left), ("R", window.right)):
+            for distance, (word, same) in enumerate(words, 1):
+                if not same and distance > OTHER_SENTENCE:
+                    break
+                place = min(distance, 6) if same else 0
+                known = sums.get((word, side, place, group))
+                total += self._word_sum(word, side, place, group) if known is None else known
+        whole = {word: self._word_keys(word).whole for word, _ in (*window.left[:2], *window.right[:2])}
+        return total + sum(map(self._context, neighbour_buckets(window, whole)))
+
+    def _word_sum(self, word: str, side: str, place: int, group: str) -> int:
+        """Return the sum of the weights of *word* at a *place*: its distance, or 0 in another sentence."""
+        keys = self._word_keys(word)
+        if place:
+            total = sum(map(self._context, keys.pieces))
+            masks = zone_masks(side, place, group)
+        else:
+            total, masks = 0, (other_mask(side),)
+        total += sum(self._context(stem ^ mask) for mask in masks for stem in keys.stems)
+        self._sums[word, side, place, group] = total
+        return total
+
+    def _word_keys(self, word: str) -> WordKeys:
+        keys = self._keys.get(word)
+        if keys is None:
+            keys = self._keys[word] = word_keys(word)
+        return keys

@@ -1,0 +1,39 @@
+"""Secrets told in sentences without their usual name, in any language, as the trained model finds them."""
+
+import pytest
+
+from guard import screen
+
+TOLD = {
+    "Wren!Lantern58": "you get into the booking site with nora and then Wren!Lantern58",
+    "pebble-canoe-73": "The guest network is Fernhill, just type pebble-canoe-73 when it asks.",
+    "Ziegel_Fink27": "Das Archiv geht mit Ziegel_Fink27 auf.",
+    "Cerise!46": "À partir de mardi on met Cerise!46 à la place de l'ancien.",
+    "Mirlo_norte38": "El comprimido se abre con Mirlo_norte38",
+    "Sparviero!31": "Da oggi si usa Sparviero!31, quella vecchia è scaduta.",
+    "Snegir_27": "Архив открывается на Snegir_27",
+    "panda!Hong52": "那个压缩包用 panda!Hong52 解开",
+    "tsubame_Ao47": "あのzipは tsubame_Ao47 で開きます",
+}
+
+
+@pytest.mark.parametrize("secret", TOLD)
+def test_a_secret_without_its_usual_name_is_redacted(secret: str) -> None:
+    assert secret not in screen(TOLD[secret], "user", "memory").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The train to Basel is ICE 1523, coach 9.", "The brand green is #42fab1.", "We run version 2.14.3-rc1.",
+        "Ihre Bestellung 4711-88 kommt am Donnerstag.", "Le vol AF1128 part de la porte B17.",
+        "My mother's well-known recipe needs 250 g of flour.", "订单 4471-K 周四到。", "I was born in 1986.",
+    ],
+)  # fmt: skip
+def test_other_numbers_and_names_stay(text: str) -> None:
+    assert screen(text, "user", "memory").text == text
+
+
+def test_screening_a_told_secret_twice_changes_nothing() -> None:
+    once = screen(TOLD["Wren!Lantern58"], "user", "memory").text
+    assert screen(once, "user", "memory").text == once
