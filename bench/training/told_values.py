@@ -62,7 +62,7 @@ _OTHER_VALUES, _OTHER_DIGITS = 4, 2
 _FALSE_ALARMS = 0.0025
 """Share of benign lines of either kind that may raise an alarm."""
 
-_LEAST = 0.0
+_LEAST = 1.0
 """Log odds below which nothing is a secret."""
 
 _ENOUGH = 0.79

@@ -58,6 +58,8 @@ _MIXED = re.compile(
     rf"(?<![^\s{EASTERN}])(?=[^\s{EASTERN}]{{0,{_LONGEST}}}?(?:\d|[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s{EASTERN}'’,;…\"]\w|\w_))"
     rf"[^\s{EASTERN}]+"
 )
+#: Cells of a table: a value that somebody tells has a space behind a comma.
+_CELLS = re.compile(r"[,;](?=.)")
 #: Words, as somebody says them: no code, and no note of a redaction.
 _SAID = re.compile(r"(?!.*REDACTED)[\w ,.!?'’-]+")
 #: Quick looks before the patterns above and below.
@@ -103,7 +105,11 @@ def shaped_candidates(text: str) -> list[Candidate]:
     for match in _MIXED.finditer(text) if has_digit or _SIGN.search(text) else ():
         for start, end in _cores(text, *match.span()):
             kind = token_kind(text[start:end])
-            if kind in {Kind.MIXED, Kind.HYPHENATED} and end - start <= _LONGEST_WORD:
+            if (
+                kind in {Kind.MIXED, Kind.HYPHENATED}
+                and end - start <= _LONGEST_WORD
+                and not _CELLS.search(text, start, end)
+            ):
                 upto = _with_signs(text, end)
                 if _is_possible(text[start:upto]):
                     found[start, upto] = kind

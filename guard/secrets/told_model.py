@@ -6,6 +6,7 @@ tell a secret and on texts that do not. No rule and no list of words says how a 
 """
 
 import math
+import re
 import struct
 from collections.abc import Iterator
 from functools import cache
@@ -46,17 +47,39 @@ _MOST_JUDGED = 400
 """Candidates of one text that are judged with their context. A text with more is data."""
 
 
+_ADDRESS = re.compile(r"[\w.~-]{1,64}#[\w.~-]{1,64}")
+"""The address of a message: its session and its id."""
+
+_BEFORE = 240
+"""Characters before a candidate in which the name of its field is looked for."""
+
+_FIELD = re.compile(
+    r"(?m)^[ \t]+(?:Evidence|Retires|Sources|Superseded-By|Supersedes): [^\n]*\Z"
+    r"|\"(?:account|channel|cwd|id|session|ts)\": ?\"[^\"\n]*\Z"
+)
+"""What stands before the value of a field of an entry, or of a row of a transcript that is no text of somebody."""
+
+
 def find_told_values(variant: TextVariant) -> Iterator[Match]:
     """Yield the secrets that *variant* tells, with offsets into its source."""
     model = told_model()
     candidates = (
-        candidate for candidate in shaped_candidates(variant.text) if model.is_possible(variant.text, candidate)
+        candidate
+        for candidate in shaped_candidates(variant.text)
+        if model.is_possible(variant.text, candidate) and not _is_address(variant.text, candidate)
     )
     for candidate in islice(candidates, _MOST_JUDGED):
         if model.score(variant.text, candidate) < model.least or is_public(variant.text, *candidate[:2]):
             continue
         kind = "code" if candidate.kind == Kind.NUMBER else "password"
         yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
+
+
+def _is_address(text: str, candidate: Candidate) -> bool:
+    """Return whether *candidate* is the address of a message, or stands in a field of an entry or of a JSON row."""
+    if _ADDRESS.fullmatch(text, candidate.start, candidate.end):
+        return True
+    return _FIELD.search(text[max(0, candidate.start - _BEFORE) : candidate.start]) is not None
 
 
 @cache
