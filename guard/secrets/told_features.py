@@ -19,7 +19,7 @@ __all__ = [
     "CONTEXT_BUCKETS",
     "FORM_BUCKETS",
     "OTHER_SENTENCE",
-    "Window",
+    "ToldContext",
     "WordKeys",
     "context_buckets",
     "form_buckets",
@@ -62,7 +62,7 @@ class WordKeys(NamedTuple):
     whole: int
 
 
-class Window(NamedTuple):
+class ToldContext(NamedTuple):
     """The text around a candidate, cut to its neighbourhood.
 
     ``left`` and ``right`` hold ``(word, in the same sentence)``, the nearest first.
@@ -140,7 +140,7 @@ def _shape(character: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ place
 
 
-def window_of(text: str, candidate: Candidate) -> Window:
+def window_of(text: str, candidate: Candidate) -> ToldContext:
     """Return the words and the marks around *candidate* in *text*."""
     start, end, _ = candidate
     begin, stop = max(0, start - _LEFT_CHARS), min(len(text), end + _RIGHT_CHARS)
@@ -169,7 +169,7 @@ def window_of(text: str, candidate: Candidate) -> Window:
         )
         if holds
     ]  # fmt: skip
-    return Window(left, right, flags)
+    return ToldContext(left, right, flags)
 
 
 def _line_rest(text: str, begin: int, start: int, end: int, stop: int) -> int:
@@ -199,7 +199,7 @@ def _is_ideographic(character: str) -> bool:
     return "\u3040" <= character <= "\u9fff"
 
 
-def place_buckets(text: str, candidate: Candidate, window: Window) -> Iterator[int]:
+def place_buckets(text: str, candidate: Candidate, window: ToldContext) -> Iterator[int]:
     """Yield the buckets of the signs right beside *candidate*, and of its place in the sentence."""
     start, end, kind = candidate
     group = group_of(kind)
@@ -252,7 +252,7 @@ def _zone(name: str) -> int:
     return crc32(b"zone" + name.encode()) & _MASK
 
 
-def neighbour_buckets(window: Window, whole: dict[str, int]) -> Iterator[int]:
+def neighbour_buckets(window: ToldContext, whole: dict[str, int]) -> Iterator[int]:
     """Yield the buckets of two words together: both before, one on either side, both after. *whole* has their keys."""
     left = [whole[word] for word, _ in window.left[:2]] + [1, 2]
     right = [whole[word] for word, _ in window.right[:2]] + [3, 4]
@@ -260,7 +260,7 @@ def neighbour_buckets(window: Window, whole: dict[str, int]) -> Iterator[int]:
         yield (one * 0x9E3779B1 >> 7 ^ other * 0x85EBCA6B >> 3 ^ number * 0x3C6EF) & _MASK
 
 
-def context_buckets(window: Window, group: str) -> Iterator[int]:
+def context_buckets(window: ToldContext, group: str) -> Iterator[int]:
     """Yield all buckets of the words around a candidate, as the training counts them."""
     keys = {word: word_keys(word) for word, _ in (*window.left, *window.right)}
     for side, words in (("L", window.left), ("R", window.right)):

@@ -20,7 +20,7 @@ from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
 from guard.secrets.told_features import (
     FORM_BUCKETS,
     OTHER_SENTENCE,
-    Window,
+    ToldContext,
     WordKeys,
     form_buckets,
     group_of,
@@ -124,7 +124,7 @@ class ToldModel:
             known = self._forms[value, kind] = sum(map(self._form, form_buckets(value, kind)))
         return known
 
-    def _context_sum(self, window: Window, kind: str) -> int:
+    def _context_sum(self, window: ToldContext, kind: str) -> int:
         if len(self._keys) >= _KNOWN_WORDS:
             self._keys.clear()
             self._sums.clear()
