@@ -37,3 +37,22 @@ def test_other_numbers_and_names_stay(text: str) -> None:
 def test_screening_a_told_secret_twice_changes_nothing() -> None:
     once = screen(TOLD["Wren!Lantern58"], "user", "memory").text
     assert screen(once, "user", "memory").text == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **[RC-AAAA]** 2026-11-20 The boy avoids groundnuts.\n  Sources: s1#m1\n",
+        "- **[RC-AAAA]** 2026-11-20 We sail.\n  Supersedes: KD-7F3A\n  Sources: Kestrel-9#t!4, x#y2\n",
+        "a,b\n" * 300 + "Blue Heron,1\n",
+    ],
+)
+def test_an_address_a_field_and_a_cell_of_a_table_are_no_secrets(text: str) -> None:
+    assert screen(text, "user", "memory").text == text
+
+
+def test_a_secret_beside_a_field_is_found() -> None:
+    text = "The wifi password of the boat is Plum!Barn42.\n  Sources: s1#m1\n"
+    stored = screen(text, "user", "memory").text
+    assert "Plum" not in stored
+    assert stored.endswith("\n  Sources: s1#m1\n")
