@@ -178,8 +178,7 @@ def search(
         limits = _Limits(home, layers, audience, frozenset(exclude), before)
         found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
         if unit == "session":
-            best = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
-            hits = _standing(conn, best)
+            hits = _standing(conn, _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k])
         else:
             found = _with_standings(conn, found, limits)
             hits = tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
