@@ -43,6 +43,9 @@ HEAD = struct.Struct("<5f")
 _KNOWN_WORDS = 20_000
 """Words remembered with their hashes and sums."""
 
+_LEAST_WORDS = 2
+"""Words of the same sentence without which letters and digits are never a secret."""
+
 _MOST_JUDGED = 400
 """Candidates of one text that are judged with their context. A text with more is data."""
 
@@ -110,7 +113,9 @@ class ToldModel:
     def score(self, text: str, candidate: Candidate) -> float:
         """Return the log odds that *text* tells *candidate* as a secret."""
         window = window_of(text, candidate)
-        if not window.left and not window.right:
+        words = (*window.left, *window.right)
+        beside = sum(same for _, same in words)
+        if not words or (beside < _LEAST_WORDS and text[candidate.start : candidate.end].isalnum()):
             return -math.inf  # nothing says what it is
         form = self._form_sum(text[candidate.start : candidate.end], candidate.kind)
         form += sum(map(self._form, place_buckets(text, candidate, window)))
