@@ -1,14 +1,15 @@
-"""Train the model of secrets told in sentences, and measure it on authors that it has not read.
+"""Train the models of secrets told in sentences, and measure them on authors that they have not read.
 
     python -m bench.training.told_values --data DIR [--check]
 
 Reads ``bench/secret_data``: texts that tell a secret and texts that do not, each with the letter of its author. Benign
 lines come from the conversations and the guard corpora of ``DIR``, from the documents and from the code here. Half of
 their sources train, the other half chooses the score from which a candidate counts. A text that tells a secret is used
-again with other values of the same kind, and identifiers with other digits, so that the words around them count.
+again with other values of the same kind, and identifiers with other digits, so that the words around them count. Two
+models are trained: one of numbers, of words with other characters and of quotations, one of plain words and phrases.
 
-``--check`` trains once for each author without the texts of that author, prints how many of their secrets are found and
-how many of their other texts raise a false alarm, and writes nothing.
+``--check`` trains once for each author without the texts of that author, prints how many of their secrets the rules and
+both models find, and how many of their other texts raise a false alarm, and writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from bench.training.secret_values import generated_password
 from guard import secrets
+from guard.secrets.credentials import find_secrets
 from guard.secrets.told_candidates import Candidate, shaped_candidates
 from guard.secrets.told_features import (
     CONTEXT_BUCKETS,
@@ -40,19 +42,25 @@ from guard.secrets.told_features import (
     window_of,
 )
 from guard.secrets.told_model import HEAD
-from guard.text.canonical import text_variants
+from guard.secrets.told_names import name_buckets
+from guard.secrets.told_words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions, word_bag
+from guard.text.canonical import TextVariant, text_variants
 
 __all__ = ["ToldText", "main", "own_texts", "train"]
 
 OWN = Path(__file__).parents[1] / "secret_data"
 ROOT = Path(__file__).parents[2]
 _WEIGHTS = Path(secrets.__file__).parent / "told_values.bin"
+_PLAIN_WEIGHTS = _WEIGHTS.with_name("plain_values.bin")
 _FILES = ("told", "prose", "developer")
 _BUCKETS = FORM_BUCKETS + CONTEXT_BUCKETS
 _SCALES = (0.25, 0.08)
 """Steps of the buckets of form and context. A form has few buckets, so each counts for more."""
 
-_STEPS, _RATE, _DECAY, _TOLD_WEIGHT = 60, 0.1, 2e-6, 10.0
+_STEPS, _RATE, _DECAY, _TOLD_WEIGHT = 100, 0.1, 2e-6, 10.0
+_DROPPED = 0.4
+"""Share of the buckets that are left out in a step, so that many of them learn to say the same."""
+
 _TALK_WEIGHT = 6.0
 """Weight of the candidates of our own texts without a secret, beside one for a benign line."""
 
@@ -62,8 +70,14 @@ _OTHER_VALUES, _OTHER_DIGITS = 4, 2
 _FALSE_ALARMS = 0.0025
 """Share of benign lines of either kind that may raise an alarm."""
 
-_LEAST = 1.0
-"""Log odds below which nothing is a secret."""
+_LEAST, _LEAST_PLAIN = 0.9, 0.6
+"""Log odds below which nothing is a secret, and no plain word."""
+
+_PARTLY = 0.3
+"""Weight of words that are a part of a secret or hold a part of it, and are not the secret."""
+
+_MODELS = frozenset({"told-value", "told-word"})
+"""Rules of the models that are trained here."""
 
 _ENOUGH = 0.79
 """Overlap of a candidate with the secret, from which it is the secret."""
@@ -91,20 +105,38 @@ class Examples:
         self._labels: list[float] = []
         self._weights: list[float] = []
         self.texts: list[int] = []
-        self.places: list[Candidate] = []
+        self.places: list[tuple[int, int]] = []
 
     def add(self, text: str, value: str, number: int, weight: float = 1.0) -> None:
         """Add the candidates of *text*. Those that are a part of the secret are left out."""
         start = text.find(value) if value else -1
+        end = start + len(value)
         for candidate in shaped_candidates(text):
-            is_secret = start >= 0 and _overlap(candidate, start, start + len(value)) > _ENOUGH
-            if start >= 0 and not is_secret and candidate.start < start + len(value) and candidate.end > start:
-                continue
-            self._rows.append(_buckets(text, candidate))
-            self._labels.append(float(is_secret))
-            self._weights.append(weight)
-            self.texts.append(number)
-            self.places.append(candidate)
+            is_secret = start >= 0 and _overlap(candidate, start, end) > _ENOUGH
+            if is_secret or start < 0 or candidate.start >= end or candidate.end <= start:
+                self._add(_buckets(text, candidate), candidate, number, float(is_secret), weight)
+
+    def add_plain(self, text: str, value: str, number: int, weight: float = 1.0) -> None:
+        """Add the plain words and phrases of *text*. Those that are nearly the secret are left out."""
+        start = text.find(value) if value else -1
+        end = start + len(value)
+        for region in plain_regions(TextVariant(text, text)):
+            for candidate in plain_candidates(region, range(len(region.words))):
+                share = _overlap(candidate, start, end) if start >= 0 else 0.0
+                if 0.5 < share <= _ENOUGH:
+                    continue
+                partly = start >= 0 and candidate.start < end and candidate.end > start and share <= _ENOUGH
+                row = _plain_buckets(region, candidate)
+                self._add(row, candidate, number, float(share > _ENOUGH), weight * (_PARTLY if partly else 1))
+
+    def _add(
+        self, row: NDArray[np.int32], place: Candidate | PlainCandidate, number: int, label: float, weight: float
+    ) -> None:
+        self._rows.append(row)
+        self._labels.append(label)
+        self._weights.append(weight)
+        self.texts.append(number)
+        self.places.append((place.start, place.end))
 
     def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int64], Floats, Floats]:
         """Return the buckets of all rows, the start of each row, the labels, and the weights."""
@@ -126,13 +158,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     texts, benign = own_texts(), _benign(options.data)
     if options.check:
-        for author in sorted({text.author for text in texts}):
-            _report(author, texts, benign)
+        _check(texts, benign)
         return 0
     weights, bias = train(_training_examples(texts, benign))
-    least = _least_score(weights, bias, benign)
-    _write(weights, bias, least, _least_form(weights, texts))
-    print(f"wrote {_WEIGHTS.name}: secrets score at least {least:.2f}")
+    least = _least_score(weights, bias, benign, Examples.add, _LEAST)
+    _write(_WEIGHTS, weights, bias, least, _least_form(weights, texts))
+    plain, plain_bias = train(_plain_examples(texts, benign))
+    least_plain = _least_score(plain, plain_bias, benign, Examples.add_plain, _LEAST_PLAIN)
+    _write(_PLAIN_WEIGHTS, plain, plain_bias, least_plain, _least_words(plain, texts))
+    print(f"wrote {_WEIGHTS.name} and {_PLAIN_WEIGHTS.name}: secrets score at least {least:.2f}, {least_plain:.2f}")
     return 0
 
 
@@ -213,6 +247,37 @@ def _training_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
     return examples
 
 
+_PLAIN_KINDS = frozenset({"word", "phrase"})
+
+
+def _plain_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
+    chance = random.Random(5)  # noqa: S311
+    values = defaultdict(list)
+    for text in texts:
+        values[_plain_kind(text.value)].append(text.value)
+    examples = Examples()
+    for number, text in enumerate(texts):
+        kind = _plain_kind(text.value)
+        copies = [text.text]
+        if kind[:-1] in _PLAIN_KINDS:
+            copies += [
+                text.text.replace(text.value, value, 1) for value in chance.choices(values[kind], k=_OTHER_VALUES)
+            ]
+        for copy in copies:
+            value = _value_at(text, copy) if text.value else ""
+            examples.add_plain(copy, value, number, (1 if value else _TALK_WEIGHT) / len(copies))
+    for number, line in enumerate(benign["train"], len(texts)):
+        examples.add_plain(_spelt(line), "", number)
+    return examples
+
+
+def _plain_kind(value: str) -> str:
+    """Return the kind of *value*, and a letter for scripts without small letters."""
+    hyphens = value.replace("-", "").replace("'", "").isalpha()
+    kind = "word" if hyphens and " " not in value else _value_kind(value)
+    return kind + ("e" if value[:1] > "\u0e00" else "a")
+
+
 def _copies(chance: random.Random, text: ToldText, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield *text* with other values of the same kind, or with other digits."""
     if text.value:
@@ -237,7 +302,7 @@ def _value_kind(value: str) -> str:
     return "word" if value.isalpha() else "mixed"
 
 
-def _overlap(candidate: Candidate, start: int, end: int) -> float:
+def _overlap(candidate: Candidate | PlainCandidate, start: int, end: int) -> float:
     shared = min(candidate.end, end) - max(candidate.start, start)
     return max(0, shared) / (max(candidate.end, end) - min(candidate.start, start))
 
@@ -247,9 +312,15 @@ def _buckets(text: str, candidate: Candidate) -> NDArray[np.int32]:
     form = (
         *form_buckets(text[candidate.start : candidate.end], candidate.kind),
         *place_buckets(text, candidate, window),
+        *name_buckets(text, candidate),
     )
     context = (FORM_BUCKETS + bucket for bucket in context_buckets(window, group_of(candidate.kind)))
     return np.array([*form, *context], np.int32)
+
+
+def _plain_buckets(region: PlainRegion, candidate: PlainCandidate) -> NDArray[np.int32]:
+    context = (FORM_BUCKETS + bucket for bucket in (*candidate.context, *bag_buckets(region.words, candidate)))
+    return np.array([*candidate.form, *context], np.int32)
 
 
 # --------------------------------------------------------------------------------------------------------- training
@@ -262,12 +333,14 @@ def train(examples: Examples) -> tuple[Floats, float]:
     lengths = np.diff(np.append(starts, len(buckets)))
     shares = shares * np.where(labels > 0, _TOLD_WEIGHT, 1)
     shares = (shares / shares.sum()).astype(np.float32)
-    weights, bias = np.zeros(_BUCKETS + 1, np.float32), -3.0
+    weights, bias, chance = np.zeros(_BUCKETS + 1, np.float32), -3.0, np.random.default_rng(5)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, _STEPS + 1):
-        score = np.add.reduceat(weights[buckets] * steps, starts) + bias
+        kept = (chance.random(_BUCKETS + 1) >= _DROPPED).astype(np.float32) / (1 - _DROPPED)
+        kept_steps = steps * kept[buckets]
+        score = np.add.reduceat(weights[buckets] * kept_steps, starts) + bias
         error = (1 / (1 + np.exp(-score)) - labels) * shares
-        slope = np.bincount(buckets, np.repeat(error, lengths) * steps, _BUCKETS + 1).astype(np.float32)
+        slope = np.bincount(buckets, np.repeat(error, lengths) * kept_steps, _BUCKETS + 1).astype(np.float32)
         slope += _DECAY * weights
         slope[-1] = error.sum()  # the bias
         mean = 0.9 * mean + 0.1 * slope
@@ -291,15 +364,18 @@ def _scores(weights: Floats, bias: float, examples: Examples) -> Floats:
     )
 
 
-def _least_score(weights: Floats, bias: float, benign: _Benign) -> float:
+_Adder = Callable[[Examples, str, str, int], None]
+
+
+def _least_score(weights: Floats, bias: float, benign: _Benign, add: _Adder, least: float) -> float:
     """Return the score that at most the allowed share of the chat sentences, and of the developer lines, reaches."""
-    return max(_LEAST, *(_highest(weights, bias, benign[name]) for name in ("chat", "developer")))
+    return max(least, *(_highest(weights, bias, benign[name], add) for name in ("chat", "developer")))
 
 
-def _highest(weights: Floats, bias: float, lines: Sequence[str]) -> float:
+def _highest(weights: Floats, bias: float, lines: Sequence[str], add: _Adder) -> float:
     examples = Examples()
     for number, line in enumerate(lines):
-        examples.add(_spelt(line), "", number)
+        add(examples, _spelt(line), "", number)
     best = np.full(len(lines), -np.inf)
     np.maximum.at(best, examples.texts, _scores(weights, bias, examples))
     return float(np.sort(best)[::-1][int(_FALSE_ALARMS * len(lines))])
@@ -318,51 +394,87 @@ def _least_form(weights: Floats, texts: Sequence[ToldText]) -> float:
     return float(np.quantile(sums, 0.003)) if sums else -1e9
 
 
-def _write(weights: Floats, bias: float, least: float, least_form: float) -> None:
-    """Write one byte for each bucket, behind the head of ``guard.secrets.told_model``."""
+def _least_words(weights: Floats, texts: Sequence[ToldText]) -> float:
+    """Return the sum of the words of a sentence that nearly all sentences with a plain secret reach."""
+    sums = []
+    for text in texts:
+        start = text.text.find(text.value) if text.value else -1
+        for region in plain_regions(TextVariant(text.text, text.text)) if start >= 0 else ():
+            for candidate in plain_candidates(region, range(len(region.words))):
+                if _overlap(candidate, start, start + len(text.value)) > _ENOUGH:
+                    number = region.words[candidate.first].sentence
+                    found = [
+                        bucket for word in region.words for bucket in word_bag(word.name, same=word.sentence == number)
+                    ]
+                    sums.append(_SCALES[1] * float(weights[FORM_BUCKETS:][found].sum()))
+    return float(np.quantile(sums, 0.02)) if sums else -1e9
+
+
+def _write(path: Path, weights: Floats, bias: float, least: float, least_form: float) -> None:
+    """Write to *path* one byte for each bucket, behind the head of ``guard.secrets.told_model``."""
     parts, scales = (weights[:FORM_BUCKETS], weights[FORM_BUCKETS:]), []
     stored = b""
     for part, step in zip(parts, _SCALES, strict=True):
         unit = max(float(np.quantile(np.abs(part), 0.9999)), 1e-6) / 127
         stored += np.clip(np.round(part / unit), -127, 127).astype(np.int8).tobytes()
         scales.append(unit * step)
-    _WEIGHTS.write_bytes(HEAD.pack(*scales, bias, least, least_form) + stored)
+    path.write_bytes(HEAD.pack(*scales, bias, least, least_form) + stored)
 
 
 # ----------------------------------------------------------------------------------------------------------- report
 
 
-def _report(author: str, texts: Sequence[ToldText], benign: _Benign) -> None:
-    """Print how a model without the texts of *author* does on them."""
-    weights, bias = train(_training_examples([text for text in texts if text.author != author], benign))
-    least = _least_score(weights, bias, benign)
-    held = [text for text in texts if text.author == author]
-    examples = Examples()
-    for number, text in enumerate(held):
-        examples.add(text.text, "", number)
-    places = defaultdict(list)
-    for number, place, score in zip(examples.texts, examples.places, _scores(weights, bias, examples), strict=True):
-        if score >= least:
-            places[number].append(place)
-    found, alarms, count = Counter[str](), Counter[str](), Counter[str]()
-    for number, text in enumerate(held):
-        key = text.lang if text.value else text.kind
-        count[key] += 1
-        if text.value:
-            found[key] += _is_covered(text, places[number])
-        else:
-            alarms[key] += bool(places[number])
-    told = sum(bool(text.value) for text in held)
-    share = f"found {found.total()} of {told}, alarms {alarms.total()} of {len(held) - told}"
-    print(f"author {author}: {share}, at {least:.2f}")
-    for name, hits in (("found", found), ("alarms", alarms)):
-        print(f"  {name}: " + ", ".join(f"{key} {hits[key]} of {count[key]}" for key in sorted(hits)))
+def _check(texts: Sequence[ToldText], benign: _Benign) -> None:
+    """Print how models without the texts of an author do on them, with the rules, for each author and all together."""
+    found, count = Counter[str](), Counter[str]()
+    for author in sorted({text.author for text in texts}):
+        rest = [text for text in texts if text.author != author]
+        held = [text for text in texts if text.author == author]
+        places = [list(_by_rules(text.text)) for text in held]
+        for make, add, lowest in (
+            (_training_examples, Examples.add, _LEAST),
+            (_plain_examples, Examples.add_plain, _LEAST_PLAIN),
+        ):
+            weights, bias = train(make(rest, benign))
+            least = _least_score(weights, bias, benign, add, lowest)
+            examples = Examples()
+            for number, text in enumerate(held):
+                add(examples, text.text, "", number)
+            scores = _scores(weights, bias, examples)
+            for number, place, score in zip(examples.texts, examples.places, scores, strict=True):
+                if score >= least:
+                    places[number].append(place)
+        for text, spans in zip(held, places, strict=True):
+            for key in _report_keys(text):
+                count[key] += 1
+                found[key] += _is_covered(text, spans) if text.value else bool(spans)
+    for key in sorted(count):
+        print(f"{key}: {found[key]} of {count[key]}, {found[key] / count[key]:.3f}")
 
 
-def _is_covered(text: ToldText, places: Iterable[Candidate]) -> bool:
+def _report_keys(text: ToldText) -> Iterator[str]:
+    if text.value:
+        form = _value_kind(text.value)
+        yield from (
+            f"found {name}" for name in ("all", f"author {text.author}", f"language {text.lang}", f"form {form}")
+        )
+    else:
+        name = "developer" if text.kind in {"identifiers", "developer"} or text.lang == "code" else "talk"
+        yield from (f"alarms {name}", f"alarms {name} author {text.author}")
+
+
+def _by_rules(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans that the guard finds without the models."""
+    for variant in text_variants(text):
+        for match in find_secrets(variant):
+            if match.rule not in _MODELS:
+                yield match.start, match.end
+
+
+def _is_covered(text: ToldText, places: Iterable[tuple[int, int]]) -> bool:
     start = text.text.find(text.value)
     signs = [start + index for index, sign in enumerate(text.value) if sign.isalnum()]
-    return all(any(place.start <= sign < place.end for place in places) for sign in signs)
+    return all(any(first <= sign < last for first, last in places) for sign in signs)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from guard.secrets.value import is_plausible_value
 
-__all__ = ["EASTERN", "Candidate", "Kind", "plain_candidates", "shaped_candidates", "token_kind", "tokens"]
+__all__ = ["EASTERN", "Candidate", "Kind", "shaped_candidates", "token_kind", "tokens"]
 
 
 class Kind:
@@ -72,15 +72,7 @@ _QUOTED = re.compile(
     r"(?:[\"“„«「『`‹]|(?<!\w)['‘])(?=\S)([^\"“”„«»「」『』`\n‹›]{3,64}?)(?<=\S)[\"“”»」』`'’›](?![^\W_])"
     r"|(?<=[“„«「『]) ([^\"“”„«»「」『』`\n]{3,64}?) (?=[”“»」』])"
 )
-_PHRASE = re.compile(
-    r"[^\W\d_]+(?:[-'’][^\W\d_]+)*(?:(?:, | | \d{1,4} |, )[^\W\d_]+(?:[-'’][^\W\d_]+)*){1,9}(?: \d{1,4})?"
-)
-_EASTERN_PHRASE = re.compile(rf"(?<=[\s:,、「『“（(—–-])[{_UNSPACED}]{{3,16}}(?=[\s,、。」』”）)—–-]|$)")
-_NAME = re.compile(r"[A-ZÀ-ÞА-ЯΑ-Ω][\w'’.-]{0,30}(?: [A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]{0,30}){1,2}(?!\w)")
 _MORE_SIGNS = "!?#*%&$+~^@"
-_MOST_STARTS = 8
-"""Words at the end of a clause at which a phrase may start."""
-
 _MEASURE = re.compile(
     r"(?i)\d{1,2}[:.h]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m|uhr|h)?!?"
     r"|\d{1,5}(?:st|nd|rd|th|[ap]m|px|r?em|[kmgt]b|ms|kg|[ckm]m|ml|min|hz|°?[cf]|ème|er|h|x|%|€|\$)!?"
@@ -118,22 +110,6 @@ def shaped_candidates(text: str) -> list[Candidate]:
         if (start, end) not in found and _SAID.fullmatch(text, start, end):
             found[start, end] = Kind.QUOTED
     return [Candidate(*span, found[span]) for span in sorted(found)]
-
-
-def plain_candidates(text: str, start: int, end: int) -> Iterator[Candidate]:
-    """Yield the plain words and phrases in ``text[start:end]``, which talks of getting in somewhere."""
-    for first, last in tokens(text, start, end):
-        if last - first >= 4 and token_kind(text[first:last]) == Kind.WORD:
-            yield Candidate(first, last, Kind.WORD)
-    for match in _PHRASE.finditer(text, start, end):
-        first, last = match.span()
-        yield Candidate(first, last, Kind.PHRASE)
-        spaces = [space.start() for space in re.finditer(" ", match[0])]
-        for space in spaces[-_MOST_STARTS:-1]:
-            yield Candidate(first + space + 1, last, Kind.PHRASE)
-    for pattern in (_EASTERN_PHRASE, _NAME):
-        for match in pattern.finditer(text, start, end):
-            yield Candidate(*match.span(), Kind.PHRASE)
 
 
 def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

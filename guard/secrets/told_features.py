@@ -28,6 +28,7 @@ __all__ = [
     "other_mask",
     "place_buckets",
     "window_of",
+    "word_form",
     "word_keys",
     "zone_masks",
 ]
@@ -100,7 +101,7 @@ def form_buckets(value: str, kind: str) -> list[int]:
         found += [f"sign{sign}" for sign in set(value) if not sign.isalnum()]
         found.append("ending" + value.rpartition(".")[2][-5:] if "." in value else "whole")
         if kind != Kind.MIXED:
-            found += _word_form(value)
+            found += word_form(value)
     found = [group + feature for feature in found]
     if kind != Kind.NUMBER:
         framed, framed_shape = f"^{value.lower()[:24]}$", f"^{shape}$"
@@ -119,7 +120,7 @@ def _number_form(value: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _word_form(value: str) -> list[str]:
+def word_form(value: str) -> list[str]:
     words = _LETTERS.findall(value)
     likeness = sum(map(chosen_word_likeness, words[:8])) / max(1, len(words[:8]))
     return [

@@ -31,14 +31,20 @@ from guard.secrets.told_features import (
     word_keys,
     zone_masks,
 )
+from guard.secrets.told_names import name_buckets
+from guard.secrets.told_words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
 
-__all__ = ["HEAD", "ToldModel", "find_told_values", "told_model"]
+__all__ = ["HEAD", "PlainModel", "ToldModel", "find_told_values", "plain_model", "told_model"]
 
 _WEIGHTS = Path(__file__).with_name("told_values.bin")
+_PLAIN_WEIGHTS = Path(__file__).with_name("plain_values.bin")
 
 HEAD = struct.Struct("<5f")
-"""Scales of the weights of form and context, bias, least score of a secret, least score of its form alone."""
+"""Scales of the weights of form and context, bias, least score of a secret, and a least score of a part.
+
+The part is the form of a value, or all words of a sentence with a plain one. Less of it is not looked at any further.
+"""
 
 _KNOWN_WORDS = 20_000
 """Words remembered with their hashes and sums."""
@@ -49,6 +55,12 @@ _LEAST_WORDS = 2
 _MOST_JUDGED = 400
 """Candidates of one text that are judged with their context. A text with more is data."""
 
+
+_MOST_REGIONS = 40
+"""Parts of one text whose plain words are judged. A text with more is documentation."""
+
+_NAMES_WEIGH = 4.0
+"""Log odds that names beside a candidate add at most. A candidate that lacks more is not looked at again."""
 
 _ADDRESS = re.compile(r"[\w.~-]{1,64}#[\w.~-]{1,64}")
 """The address of a message: its session and its id."""
@@ -63,8 +75,11 @@ _FIELD = re.compile(
 """What stands before the value of a field of an entry, or of a row of a transcript that is no text of somebody."""
 
 
-def find_told_values(variant: TextVariant) -> Iterator[Match]:
-    """Yield the secrets that *variant* tells, with offsets into its source."""
+def find_told_values(variant: TextVariant, *, answers: bool = False) -> Iterator[Match]:
+    """Yield the secrets that *variant* tells, with offsets into its source.
+
+    With *answers*, a line of one value may answer the line before it, as in a conversation.
+    """
     model = told_model()
     candidates = (
         candidate
@@ -72,10 +87,13 @@ def find_told_values(variant: TextVariant) -> Iterator[Match]:
         if model.is_possible(variant.text, candidate) and not _is_address(variant.text, candidate)
     )
     for candidate in islice(candidates, _MOST_JUDGED):
-        if model.score(variant.text, candidate) < model.least or is_public(variant.text, *candidate[:2]):
+        if model.score(variant.text, candidate, answers=answers) < model.least or is_public(
+            variant.text, *candidate[:2]
+        ):
             continue
         kind = "code" if candidate.kind == Kind.NUMBER else "password"
         yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
+    yield from _find_words(variant)
 
 
 def _is_address(text: str, candidate: Candidate) -> bool:
@@ -85,10 +103,25 @@ def _is_address(text: str, candidate: Candidate) -> bool:
     return _FIELD.search(text[max(0, candidate.start - _BEFORE) : candidate.start]) is not None
 
 
+def _find_words(variant: TextVariant) -> Iterator[Match]:
+    """Yield the plain words and phrases that *variant* tells as secrets, with offsets into its source."""
+    model = plain_model()
+    for region in islice(plain_regions(variant), _MOST_REGIONS):
+        for start, end in model.told(region):
+            if not is_public(variant.text, start, end):
+                yield replaced_match("secret", "told-word", "password", variant.span(start, end))
+
+
 @cache
 def told_model() -> "ToldModel":
     """Return the bundled model. The first call reads its weights."""
     return ToldModel(_WEIGHTS.read_bytes())
+
+
+@cache
+def plain_model() -> "PlainModel":
+    """Return the bundled model of plain words. The first call reads its weights."""
+    return PlainModel(_PLAIN_WEIGHTS.read_bytes())
 
 
 class ToldModel:
@@ -110,16 +143,22 @@ class ToldModel:
             self._form_sum(text[candidate.start : candidate.end], candidate.kind) * self._form_scale >= self._least_form
         )
 
-    def score(self, text: str, candidate: Candidate) -> float:
-        """Return the log odds that *text* tells *candidate* as a secret."""
+    def score(self, text: str, candidate: Candidate, *, answers: bool = False) -> float:
+        """Return the log odds that *text* tells *candidate* as a secret.
+
+        Without *answers*, letters and digits need two words beside them in their sentence.
+        """
         window = window_of(text, candidate)
         words = (*window.left, *window.right)
         beside = sum(same for _, same in words)
-        if not words or (beside < _LEAST_WORDS and text[candidate.start : candidate.end].isalnum()):
+        if not words or (beside < _LEAST_WORDS and not answers and text[candidate.start : candidate.end].isalnum()):
             return -math.inf  # nothing says what it is
         form = self._form_sum(text[candidate.start : candidate.end], candidate.kind)
         form += sum(map(self._form, place_buckets(text, candidate, window)))
-        return self._bias + form * self._form_scale + self._context_sum(window, candidate.kind) * self._context_scale
+        score = self._bias + form * self._form_scale + self._context_sum(window, candidate.kind) * self._context_scale
+        if score + _NAMES_WEIGH < self.least:
+            return score
+        return score + sum(map(self._form, name_buckets(text, candidate))) * self._form_scale
 
     def _form_sum(self, value: str, kind: str) -> int:
         known = self._forms.get((value, kind))
@@ -161,3 +200,51 @@ class ToldModel:
         if keys is None:
             keys = self._keys[word] = word_keys(word)
         return keys
+
+
+class PlainModel:
+    """Weights of the buckets of plain words, and the score from which one counts."""
+
+    def __init__(self, data: bytes) -> None:
+        head: tuple[float, ...] = HEAD.unpack_from(data)
+        self._form_scale, self._context_scale, self._bias, self.least, self._least_words = head
+        weights = memoryview(data)[HEAD.size :].cast("b")
+        self._form = weights[:FORM_BUCKETS].__getitem__
+        self._context = weights[FORM_BUCKETS:].__getitem__
+        self._sums: dict[tuple[str, bool], int] = {}
+
+    def told(self, region: PlainRegion) -> list[tuple[int, int]]:
+        """Return the spans of *region* that are told as secrets, the most likely first, without overlap."""
+        if len(self._sums) >= _KNOWN_WORDS:
+            self._sums.clear()
+        scored = sorted(self._scored(region), key=lambda found: (-found[0], found[1]))
+        told: list[tuple[int, int]] = []
+        for score, candidate in scored:
+            if score < self.least:
+                break
+            if all(candidate.end <= start or end <= candidate.start for start, end in told):
+                told.append((candidate.start, candidate.end))
+        return told
+
+    def _scored(self, region: PlainRegion) -> Iterator[tuple[float, PlainCandidate]]:
+        words = region.words
+        same = [self._bag_sum(word.name, same=True) for word in words]
+        bags = {
+            number: sum(
+                one if word.sentence == number else self._bag_sum(word.name, same=False)
+                for word, one in zip(words, same, strict=True)
+            )
+            for number in {word.sentence for word in words}
+        }
+        bags = {number: bag for number, bag in bags.items() if bag * self._context_scale >= self._least_words}
+        for candidate in plain_candidates(region, bags) if bags else ():
+            bag = bags[words[candidate.first].sentence] - sum(same[candidate.first : candidate.upto])
+            context = bag + sum(map(self._context, candidate.context))
+            form = sum(map(self._form, candidate.form))
+            yield self._bias + form * self._form_scale + context * self._context_scale, candidate
+
+    def _bag_sum(self, name: str, *, same: bool) -> int:
+        known = self._sums.get((name, same))
+        if known is None:
+            known = self._sums[name, same] = sum(map(self._context, word_bag(name, same=same)))
+        return known

@@ -1,6 +1,6 @@
 """Places of a text that may hold a told secret."""
 
-from guard.secrets.told_candidates import Kind, plain_candidates, shaped_candidates
+from guard.secrets.told_candidates import Kind, shaped_candidates
 
 
 def _values(text: str) -> list[tuple[str, str]]:
@@ -16,9 +16,3 @@ def test_numbers_mixed_words_and_quotations_are_candidates() -> None:
 
 def test_measures_hashes_and_apostrophes_are_no_candidates() -> None:
     assert _values("It's 5:00pm and it isn't late: 250ml at 9f3ac21d, #42fab1.") == []
-
-
-def test_words_and_phrases_are_plain_candidates() -> None:
-    text = "wifi: seven amber goats"
-    found = {text[place.start : place.end] for place in plain_candidates(text, 0, len(text))}
-    assert {"amber", "seven amber goats"} <= found
