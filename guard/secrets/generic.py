@@ -97,13 +97,16 @@ _ASSIGNS = (
     r"|(?:["'\s]{1,3}value["']?\s{0,2}[:=]))"""
     r"""[\s(]{0,6}"""
 )
+_NO_CLIENT_ID = r"(?<!(?i:client[_-]id))(?<!(?i:clientid))"
+"""The end of the name of an identifier that the browser of every user sends."""
+
 _BARE = r"""[^\s"'`,;<>(){}\[\]|\\]"""
 
 
 def _assignment(names: str, shortest: int) -> str:
     """Return a pattern: a name, up to 24 more name characters, an assignment sign, a bare or quoted value."""
     quoted = "|".join(rf"[@\\]?{mark}([^{mark}\s]{{{shortest},400}}?)\\?{mark}" for mark in ('"', "'", "`"))
-    return rf"(?i:{names})[\w\-]{{0,24}}{_ASSIGNS}(?:{quoted}|({_BARE}{{{shortest},400}})(?![\w(\[{{]))"
+    return rf"(?i:{names})[\w\-]{{0,24}}{_NO_CLIENT_ID}{_ASSIGNS}(?:{quoted}|({_BARE}{{{shortest},400}})(?![\w(\[{{]))"
 
 
 GENERIC = RuleSet(

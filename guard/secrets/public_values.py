@@ -14,11 +14,15 @@ _PUBLIC = re.compile(
     r"(?:pk_(?:live|test)_|phc_|pk\.eyJ|arn:aws|G-[A-Z0-9]{10}$|GTM-|UA-\d|ca-pub-|ssh-(?:rsa|ed25519)|AAAA[BCE]3Nza)"
     r"|.*EXAMPLE(?:KEY)?$|[\w./-]{0,80}/(?:secrets|keys|versions|keyRings|cryptoKeys)/[\w./-]{1,80}$"
 )
+_METHOD = re.compile(
+    r"(?i)argon2(?:i|d|id)?|b?crypt|scrypt|pbkdf2[\w-]{0,20}|(?:hmac-?)?sha-?\d{1,3}|[re]s256|x-[a-z-]{2,30}-v?\d"
+)
+"""Names of ways to keep or sign a password, and of headers."""
+
 _RESOURCE = re.compile(r"arn:aws[\w-]{0,12}:[\w:/.*-]{0,200}$|projects/[\w/-]{0,100}$")
 _BROWSER_KEY = re.compile(
     r"maps\.googleapis\.com/maps/api/js|authDomain|firebaseapp\.com|messagingSenderId"
-    r"|(?i:recaptcha|site|public)[ _-]?key"
-    r"|(?i:public|browser|publishable|anon)[ _]key"
+    r"|(?i:(?:recaptcha|site|public)[ _-]?key|(?:public|browser|publishable|anon)[ _]key)"
 )
 _SECRET_BESIDE = re.compile(r"(?i)secret|private|server")
 _DSN = re.compile(r"[0-9a-f]{32}")
@@ -29,7 +33,12 @@ _SAMPLE_PAIR = re.compile(r"://(guest|user|username|postgres|root|admin|test|min
 def is_public(text: str, start: int, end: int) -> bool:
     """Return whether ``text[start:end]``, which a rule took for a secret, is published on purpose."""
     value, before = text[start:end], text[max(0, start - _BESIDE) : start]
-    if _PUBLIC.match(value) or _RESOURCE.search(before) or value.lower().startswith("o200k"):
+    if (
+        _METHOD.fullmatch(value)
+        or _PUBLIC.match(value)
+        or _RESOURCE.search(before)
+        or value.lower().startswith("o200k")
+    ):
         return True
     if value[0] in "?-+=" and _UNSET.search(before):  # ${NAME:?message}
         return True

@@ -46,6 +46,8 @@ _CLOSING = "\"'`“”„«»‘’)]}>*_,;:.?…"
 _NUMBER = re.compile(r"[#*]?\d(?:[ -]?\d){3,11}[#*]?")
 _COUNTED = re.compile(r"\s?(?:[%€$£]|[^\W\d_]|[.,:/]\d)")
 _SAID_EASTERN = re.compile(r"(?:です|だ|でした|입니다|이에요|예요|이야|야)|\s*(?:[。.!,,]|$)", re.MULTILINE)
+#: Small words and a small number: a machine, or a thing with a version. It needs a word that says: this is it.
+_HOST = re.compile(r"[a-z]+(?:-[a-z]+)*-v?\d{1,2}")
 _PLAIN = re.compile(r"[^\W\d_]{4,24}(?:-[^\W\d_]{2,24}){0,3}")
 
 
@@ -202,6 +204,8 @@ def _told_before(text: str, kind: str, start: int, end: int) -> tuple[int, int] 
             found = None
             continue
         least = _BEFORE + (3 if kind == "key" else 0)
+        if _HOST.fullmatch(text, first, last):
+            continue
         if _is_candidate(kind, text[first:last]) and _likeness(text[first:last]) >= least:
             found = first, last
     return found
@@ -212,7 +216,7 @@ def _is_told_value(text: str, kind: str, name: str, place: _Place) -> bool:
     word = place.text
     if _PLAIN.fullmatch(word):
         return kind == "password" and _is_chosen_word(text, name, place)
-    if not _is_candidate(kind, word):
+    if not _is_candidate(kind, word) or (_HOST.fullmatch(word) and not _is_connected(place.between)):
         return False
     words = place.between.split()
     if not place.same_sentence or place.between[:1] in _CODE_AFTER:
@@ -241,7 +245,12 @@ def _is_candidate(kind: str, word: str) -> bool:
     if _NUMBER.fullmatch(word) or not is_plausible_value(word):
         return False
     if kind == "key":
-        return len(word) >= 12 and any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+        return (
+            len(word) >= 12
+            and not _HOST.fullmatch(word)
+            and any(map(str.isdigit, word))
+            and any(map(str.isalpha, word))
+        )
     if kind in {"code", "pin"}:
         return len(word) <= 12 and sum(map(str.isdigit, word)) >= 2
     return any(not character.isalpha() for character in word) or _is_mixed(word)

@@ -25,3 +25,16 @@ def test_a_published_value_passes(text: str) -> None:
 def test_a_secret_beside_a_published_value_is_redacted() -> None:
     text = "pk_" + "live_51HG7dKJ8s9dkLmN4oPqR and sk_" + "live_51HG7dKJ8s9dkLmN4oPqRsTuVwXyZ0a1b2c3d4e5f"
     assert "sk_" + "live" not in screen(text, "user", "memory").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RECAPTCHA_SITE_KEY: 6LfT3nQpAAAAAJx0mB5r1GdV9aLZ0c2kUeYhWn7s", "OAUTH_CLIENT_ID=Iv23liT9qWb4ZxR0kLmn",
+        "Password hashing: argon2id, memory 64 MiB, 3 iterations.", "const apiKeyHeader = 'X-Api-Key-V2';",
+        "the sudo password on kestrel-nas-02 is disabled, keys only",
+        "secretKeyRef: { name: smtp-creds-v3, key: password }",
+    ],
+)  # fmt: skip
+def test_identifiers_methods_and_hosts_beside_a_name_are_public(text: str) -> None:
+    assert screen(text, "user", "memory").text == text
