@@ -11,7 +11,7 @@ write about attacks.
 
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from guard.injection.features import TokenRun, WordKeys, context_buckets, senten
 from guard.match import Match, Strength
 from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
+from guard.weight_table import WeightTable
 
 __all__ = ["RUN", "best_score", "find_suspects", "rise"]
 
@@ -42,6 +43,10 @@ _MAX_MATCHES = 16
 
 _KNOWN_WORDS = 20_000
 """Words remembered with the sum of their weights."""
+
+
+_KnownWord = tuple[int, float, WordKeys]
+"""Sum of the weights of a word, its length and its keys."""
 
 
 class _SuspectSpan(NamedTuple):
@@ -84,10 +89,10 @@ class _Model:
     """Weights of the buckets, and the scores from which a passage counts."""
 
     def __init__(self, weights: bytes, scale: float, bias: float, *, untrusted: float, trusted: float) -> None:
-        self._weight = memoryview(weights).cast("b").__getitem__
+        self._total = WeightTable(weights).total
         self._scale, self._bias = scale, bias
         self.untrusted, self.trusted = untrusted, trusted
-        self._known: dict[str, tuple[int, float, WordKeys]] = {}
+        self._known: dict[str, _KnownWord] = {}
 
     def suspects(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
         """Yield the shortest passages whose score is at least *least*, without overlaps."""
@@ -111,19 +116,25 @@ class _Model:
 
     def _evidence(self, sentence: TokenRun) -> tuple[int, float]:
         """Return the sum of the weights of *sentence*, and its length in words and signs."""
-        known, tokens = self._known, sentence.tokens
-        for word in tokens:
-            if word not in known:
-                if len(known) >= _KNOWN_WORDS:
-                    known.clear()
-                    return self._evidence(sentence)
-                buckets, keys = word_buckets(word)
-                known[word] = (sum(map(self._weight, buckets)), word_length(word), keys)
-        totals, lengths, all_keys = zip(*[known[word] for word in tokens], strict=True)
+        try:
+            words = [self._known[word] for word in sentence.tokens]
+        except KeyError:
+            words = self._learned(sentence.tokens)
+        totals, lengths, all_keys = zip(*words, strict=True)
         total, count = sum(totals), sum(lengths)
         if total * self._scale / math.sqrt(count) + self._bias < _HOPELESS:
             return total, count
-        return total + sum(map(self._weight, context_buckets(all_keys))), count
+        return total + self._total(context_buckets(all_keys)), count
+
+    def _learned(self, tokens: Sequence[str]) -> list[_KnownWord]:
+        """Return what is known of each of *tokens*, after the unknown ones were looked up."""
+        if len(self._known) >= _KNOWN_WORDS:
+            self._known.clear()
+        for word in tokens:
+            if word not in self._known:
+                buckets, keys = word_buckets(word)
+                self._known[word] = (self._total(buckets), word_length(word), keys)
+        return [self._known[word] for word in tokens]
 
 
 @cache
