@@ -35,6 +35,7 @@ from guard.secrets.told_candidates import Candidate, shaped_candidates
 from guard.secrets.told_features import (
     CONTEXT_BUCKETS,
     FORM_BUCKETS,
+    TextWords,
     context_buckets,
     form_buckets,
     group_of,
@@ -308,7 +309,7 @@ def _overlap(candidate: Candidate | PlainCandidate, start: int, end: int) -> flo
 
 
 def _buckets(text: str, candidate: Candidate) -> NDArray[np.int32]:
-    window = window_of(text, candidate)
+    window = window_of(TextWords(text, [candidate]), candidate)
     form = (
         *form_buckets(text[candidate.start : candidate.end], candidate.kind),
         *place_buckets(text, candidate, window),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from guard.secrets.value import is_plausible_value
 
-__all__ = ["EASTERN", "Candidate", "Kind", "shaped_candidates", "token_kind", "tokens"]
+__all__ = ["EASTERN", "UNSPACED", "Candidate", "Kind", "shaped_candidates", "token_kind", "tokens"]
 
 
 class Kind:
@@ -34,12 +34,14 @@ class Candidate(NamedTuple):
     kind: str
 
 
-_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-EASTERN = _UNSPACED + "\uac00-\ud7a3"
+UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Scripts whose letters are words, as the inside of a character class."""
+
+EASTERN = UNSPACED + "\uac00-\ud7a3"
 """Scripts whose letters stand beside a value without a space, as the inside of a character class."""
 
 _LETTER = rf"[^\W{EASTERN}]"
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
+_TOKEN = re.compile(rf"[{UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
 _OPENING = "\"'`“”„«»‘’‚‹›([{<*_,;:=—–-「『（【¿¡…>→|/"
 _CLOSING = "\"'`“”„«»‘’‹›)]}>*_,;:.?!…」』）】。、|/"
 _LONGEST = 64
@@ -49,13 +51,16 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: Two small words with a hyphen are a word of the language.
 _COMPOUND = re.compile(r"[a-zß-öø-ÿ]{1,14}-[a-zß-öø-ÿ]{1,14}[!?]?")
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+# The search skips all characters that no match begins with, so the first one comes before the looks around it.
 _NUMBER = re.compile(
-    rf"(?<!{_LETTER})(?<!\d[.,:/-])(?<![+€$£])[#*]?\d(?:(?: - |[-./・ ])?\d){{2,7}}[#*]?(?!{_LETTER})"
+    rf"[#*\d](?<!{_LETTER}.)(?<!\d[.,:/-].)(?<![+€$£].)(?:(?<=\d)|(?<=[#*])\d)"
+    rf"(?:(?: - |[-./・ ])?\d){{2,7}}[#*]?(?!{_LETTER})"
     r"(?![.,:/-]\d)(?! ?\d| ?[年년])"
 )
-#: A token with a digit, with a capital after a small letter, or with a sign inside.
+#: A token with a digit, with a capital after a small letter, or with a sign inside. Plain words are left out first.
 _MIXED = re.compile(
-    rf"(?<![^\s{EASTERN}])(?=[^\s{EASTERN}]{{0,{_LONGEST}}}?(?:\d|[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s{EASTERN}'’,;…\"]\w|\w_))"
+    rf"(?<![^\s{EASTERN}])(?![A-Za-z][a-z]*[.,;:!?)\"']*\s)"
+    rf"(?=[^\s{EASTERN}]{{0,{_LONGEST}}}?(?:\d|[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s{EASTERN}'’,;…\"]\w|\w_))"
     rf"[^\s{EASTERN}]+"
 )
 #: Cells of a table: a value that somebody tells has a space behind a comma.
@@ -69,8 +74,9 @@ _DIGIT, _SIGN, _QUOTE = (
     re.compile(r"[\"“„«「『`‹]|(?<!\w)['‘]"),
 )
 _QUOTED = re.compile(
-    r"(?:[\"“„«「『`‹]|(?<!\w)['‘])(?=\S)([^\"“”„«»「」『』`\n‹›]{3,64}?)(?<=\S)[\"“”»」』`'’›](?![^\W_])"
-    r"|(?<=[“„«「『]) ([^\"“”„«»「」『』`\n]{3,64}?) (?=[”“»」』])"
+    r"[\"“„«「『`‹'‘ ](?:(?:(?<=[\"“„«「『`‹])|(?<=['‘])(?<!\w.))(?=\S)([^\"“”„«»「」『』`\n‹›]{3,64}?)(?<=\S)"
+    r"[\"“”»」』`'’›](?![^\W_])"
+    r"|(?<=[“„«「『] )([^\"“”„«»「」『』`\n]{3,64}?) (?=[”“»」』]))"
 )
 _MORE_SIGNS = "!?#*%&$+~^@"
 _MEASURE = re.compile(

@@ -8,18 +8,22 @@ tell a secret and on texts that do not. No rule and no list of words says how a 
 import math
 import re
 import struct
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.public_values import is_public
 from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
 from guard.secrets.told_features import (
+    FARTHEST,
     FORM_BUCKETS,
     OTHER_SENTENCE,
+    TextWords,
     ToldContext,
     WordKeys,
     form_buckets,
@@ -34,6 +38,7 @@ from guard.secrets.told_features import (
 from guard.secrets.told_names import name_buckets
 from guard.secrets.told_words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
+from guard.weight_table import WeightTable
 
 __all__ = ["HEAD", "PlainModel", "ToldModel", "find_told_values", "plain_model", "told_model"]
 
@@ -81,15 +86,16 @@ def find_told_values(variant: TextVariant, *, answers: bool = False) -> Iterator
     With *answers*, a line of one value may answer the line before it, as in a conversation.
     """
     model = told_model()
-    candidates = (
+    possible = (
         candidate
         for candidate in shaped_candidates(variant.text)
         if model.is_possible(variant.text, candidate) and not _is_address(variant.text, candidate)
     )
-    for candidate in islice(candidates, _MOST_JUDGED):
-        if model.score(variant.text, candidate, answers=answers) < model.least or is_public(
-            variant.text, *candidate[:2]
-        ):
+    candidates = list(islice(possible, _MOST_JUDGED))
+    words = TextWords(variant.text, candidates)
+    for candidate in candidates:
+        score = model.score(words, candidate, answers=answers)
+        if score < model.least or is_public(variant.text, *candidate[:2]):
             continue
         kind = "code" if candidate.kind == Kind.NUMBER else "password"
         yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
@@ -124,18 +130,28 @@ def plain_model() -> "PlainModel":
     return PlainModel(_PLAIN_WEIGHTS.read_bytes())
 
 
+class _Zone(NamedTuple):
+    """A place beside a candidate: the words of a side from ``first`` up to ``last``. ``sums`` are of known words."""
+
+    same_sentence: bool
+    masks: tuple[int, ...]
+    first: int
+    last: int
+    sums: dict[str, int]
+
+
 class ToldModel:
     """Weights of the buckets, the score from which a candidate counts, and sums of known words."""
 
     def __init__(self, data: bytes) -> None:
         head: tuple[float, ...] = HEAD.unpack_from(data)
         self._form_scale, self._context_scale, self._bias, self.least, self._least_form = head
-        weights = memoryview(data)[HEAD.size :].cast("b")
-        self._form = weights[:FORM_BUCKETS].__getitem__
-        self._context = weights[FORM_BUCKETS:].__getitem__
+        self._form = WeightTable(data[HEAD.size : HEAD.size + FORM_BUCKETS]).total
+        self._context = WeightTable(data[HEAD.size + FORM_BUCKETS :]).total
         self._forms: dict[tuple[str, str], int] = {}
         self._keys: dict[str, WordKeys] = {}
-        self._sums: dict[tuple[str, str, int, str], int] = {}
+        self._pieces: dict[str, int] = {}
+        self._zones: dict[tuple[str, str], tuple[list[_Zone], _Zone]] = {}
 
     def is_possible(self, text: str, candidate: Candidate) -> bool:
         """Return whether the form of *candidate* is that of some secret, whatever stands around it."""
@@ -143,57 +159,77 @@ class ToldModel:
             self._form_sum(text[candidate.start : candidate.end], candidate.kind) * self._form_scale >= self._least_form
         )
 
-    def score(self, text: str, candidate: Candidate, *, answers: bool = False) -> float:
-        """Return the log odds that *text* tells *candidate* as a secret.
+    def score(self, words: TextWords, candidate: Candidate, *, answers: bool = False) -> float:
+        """Return the log odds that the text of *words* tells *candidate* as a secret.
 
         Without *answers*, letters and digits need two words beside them in their sentence.
         """
-        window = window_of(text, candidate)
-        words = (*window.left, *window.right)
-        beside = sum(same for _, same in words)
-        if not words or (beside < _LEAST_WORDS and not answers and text[candidate.start : candidate.end].isalnum()):
+        value = words.text[candidate.start : candidate.end]
+        window = window_of(words, candidate)
+        beside = window.same_left + window.same_right
+        if not (window.left or window.right) or (beside < _LEAST_WORDS and not answers and value.isalnum()):
             return -math.inf  # nothing says what it is
-        form = self._form_sum(text[candidate.start : candidate.end], candidate.kind)
-        form += sum(map(self._form, place_buckets(text, candidate, window)))
+        form = self._form_sum(value, candidate.kind)
+        form += self._form(list(place_buckets(words.text, candidate, window)))
         score = self._bias + form * self._form_scale + self._context_sum(window, candidate.kind) * self._context_scale
         if score + _NAMES_WEIGH < self.least:
             return score
-        return score + sum(map(self._form, name_buckets(text, candidate))) * self._form_scale
+        return score + self._form(name_buckets(words.text, candidate)) * self._form_scale
 
     def _form_sum(self, value: str, kind: str) -> int:
         known = self._forms.get((value, kind))
         if known is None:
             if len(self._forms) >= _KNOWN_WORDS:
                 self._forms.clear()
-            known = self._forms[value, kind] = sum(map(self._form, form_buckets(value, kind)))
+            known = self._forms[value, kind] = self._form(form_buckets(value, kind))
         return known
 
     def _context_sum(self, window: ToldContext, kind: str) -> int:
         if len(self._keys) >= _KNOWN_WORDS:
             self._keys.clear()
-            self._sums.clear()
-        group, sums, total = group_of(kind), self._sums, 0
-        for side, words in (("L", window.left), ("R", window.right)):
-            for distance, (word, same) in enumerate(words, 1):
-                if not same and distance > OTHER_SENTENCE:
-                    break
-                place = min(distance, 6) if same else 0
-                known = sums.get((word, side, place, group))
-                total += self._word_sum(word, side, place, group) if known is None else known
-        whole = {word: self._word_keys(word).whole for word, _ in (*window.left[:2], *window.right[:2])}
-        return total + sum(map(self._context, neighbour_buckets(window, whole)))
+            self._pieces.clear()
+            self._zones.clear()
+        total = 0
+        for side, words, same in (("L", window.left, window.same_left), ("R", window.right, window.same_right)):
+            near, other = self._zones.get((side, kind)) or self._new_zones(side, kind)
+            for zone in near:
+                total += self._zone_sum(words[zone.first : min(zone.last, same)], zone) if zone.first < same else 0
+            total += self._zone_sum(words[same : other.last], other)
+        whole = {word: self._word_keys(word).whole for word in (*window.left[:2], *window.right[:2])}
+        return total + self._context(list(neighbour_buckets(window, whole)))
 
-    def _word_sum(self, word: str, side: str, place: int, group: str) -> int:
-        """Return the sum of the weights of *word* at a *place*: its distance, or 0 in another sentence."""
+    def _new_zones(self, side: str, kind: str) -> tuple[list[_Zone], _Zone]:
+        """Return the zones of a *side* in the same sentence, the nearest first, and the zone of other sentences."""
+        near: list[_Zone] = []
+        for distance in range(1, FARTHEST + 1):
+            masks = zone_masks(side, distance, group_of(kind))
+            last = distance if distance < FARTHEST else sys.maxsize
+            if near and near[-1].masks == masks:
+                near[-1] = near[-1]._replace(last=last)
+            else:
+                near.append(_Zone(True, masks, distance - 1, last, {}))
+        self._zones[side, kind] = near, _Zone(False, (other_mask(side),), 0, OTHER_SENTENCE, {})
+        return self._zones[side, kind]
+
+    def _zone_sum(self, words: Sequence[str], zone: _Zone) -> int:
+        try:
+            return sum(map(zone.sums.__getitem__, words))
+        except KeyError:
+            for word in words:
+                if word not in zone.sums:
+                    zone.sums[word] = self._word_sum(word, zone)
+        return sum(map(zone.sums.__getitem__, words))
+
+    def _word_sum(self, word: str, zone: _Zone) -> int:
+        """Return the sum of the weights of *word* in a *zone*."""
         keys = self._word_keys(word)
-        if place:
-            total = sum(map(self._context, keys.pieces))
-            masks = zone_masks(side, place, group)
-        else:
-            total, masks = 0, (other_mask(side),)
-        total += sum(self._context(stem ^ mask) for mask in masks for stem in keys.stems)
-        self._sums[word, side, place, group] = total
-        return total
+        total = self._context([stem ^ mask for mask in zone.masks for stem in keys.stems])
+        if not zone.same_sentence:
+            return total
+        pieces = self._pieces.get(word)
+        if pieces is None:
+            pieces = self._pieces[word] = self._context(keys.pieces)
+        return total + pieces
 
     def _word_keys(self, word: str) -> WordKeys:
         keys = self._keys.get(word)
@@ -208,9 +244,8 @@ class PlainModel:
     def __init__(self, data: bytes) -> None:
         head: tuple[float, ...] = HEAD.unpack_from(data)
         self._form_scale, self._context_scale, self._bias, self.least, self._least_words = head
-        weights = memoryview(data)[HEAD.size :].cast("b")
-        self._form = weights[:FORM_BUCKETS].__getitem__
-        self._context = weights[FORM_BUCKETS:].__getitem__
+        self._form = WeightTable(data[HEAD.size : HEAD.size + FORM_BUCKETS]).total
+        self._context = WeightTable(data[HEAD.size + FORM_BUCKETS :]).total
         self._sums: dict[tuple[str, bool], int] = {}
 
     def told(self, region: PlainRegion) -> list[tuple[int, int]]:
@@ -239,12 +274,12 @@ class PlainModel:
         bags = {number: bag for number, bag in bags.items() if bag * self._context_scale >= self._least_words}
         for candidate in plain_candidates(region, bags) if bags else ():
             bag = bags[words[candidate.first].sentence] - sum(same[candidate.first : candidate.upto])
-            context = bag + sum(map(self._context, candidate.context))
-            form = sum(map(self._form, candidate.form))
+            context = bag + self._context(candidate.context)
+            form = self._form(candidate.form)
             yield self._bias + form * self._form_scale + context * self._context_scale, candidate
 
     def _bag_sum(self, name: str, *, same: bool) -> int:
         known = self._sums.get((name, same))
         if known is None:
-            known = self._sums[name, same] = sum(map(self._context, word_bag(name, same=same)))
+            known = self._sums[name, same] = self._context(word_bag(name, same=same))
         return known

@@ -206,7 +206,7 @@ def _told_before(text: str, kind: str, start: int, end: int) -> tuple[int, int] 
         least = _BEFORE + (3 if kind == "key" else 0)
         if _HOST.fullmatch(text, first, last):
             continue
-        if _is_candidate(kind, text[first:last]) and _likeness(text[first:last]) >= least:
+        if _is_candidate(kind, text[first:last]) and password_likeness(text[first:last]) >= least:
             found = first, last
     return found
 
@@ -227,7 +227,7 @@ def _is_told_value(text: str, kind: str, name: str, place: _Place) -> bool:
         least = _NEAR + 0.3 * max(0, len(words) - 4)
     if kind in {"code", "pin"} and not _is_connected(place.between) and words:
         least += 3
-    return _likeness(word) >= least + (3 if kind == "key" else 0)
+    return password_likeness(word) >= least + (3 if kind == "key" else 0)
 
 
 def _is_alone(text: str, place: _Place) -> bool:
@@ -272,7 +272,7 @@ def _is_chosen_word(text: str, name: str, place: _Place) -> bool:
         return False
     if not name.isascii() and "Ѐ" <= name[0] <= "ӿ" and place.text.isascii():
         return True
-    return len(place.text) >= 5 and _chosen(place.text) >= _CHOSEN
+    return len(place.text) >= 5 and chosen_word_likeness(place.text) >= _CHOSEN
 
 
 def _is_told_number(text: str, kind: str, name: str, place: _Place, end: int) -> bool:
@@ -314,8 +314,8 @@ def _is_quoted_secret(kind: str, before: str, value: str) -> bool:
     ):
         return False
     if _PLAIN.fullmatch(value):
-        return kind == "password" and _is_connected(before) and _chosen(value) > 1.0
-    return _is_candidate(kind, value) and _likeness(value) > _NEAR
+        return kind == "password" and _is_connected(before) and chosen_word_likeness(value) > 1.0
+    return _is_candidate(kind, value) and password_likeness(value) > _NEAR
 
 
 def _phrase(text: str, end: int, upto: int) -> tuple[int, int] | None:
@@ -331,7 +331,7 @@ def _phrase(text: str, end: int, upto: int) -> tuple[int, int] | None:
     rest = text[words.end() : words.end() + 1]
     if rest and rest not in ".,;!\n\"”»'。":
         return None
-    return words.span() if sum(map(_chosen, words[0].split())) > 0 else None
+    return words.span() if sum(map(chosen_word_likeness, words[0].split())) > 0 else None
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
@@ -343,13 +343,3 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     if start < end and text[end - 1] == "!" and _PLAIN.fullmatch(text, start, end - 1):
         end -= 1
     return start, end
-
-
-@lru_cache(maxsize=4096)
-def _likeness(word: str) -> float:
-    return password_likeness(word)
-
-
-@lru_cache(maxsize=4096)
-def _chosen(word: str) -> float:
-    return chosen_word_likeness(word)
