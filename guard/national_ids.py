@@ -14,6 +14,7 @@ from typing import Any
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant
+from guard.text.quick_search import first_place
 
 __all__ = ["find_national_ids"]
 
@@ -80,6 +81,9 @@ _SHORT = {
 _ABBREVIATED = re.compile(
     r"(?<![\w.])(?:" + "|".join(map(re.escape, sorted(_SHORT, key=len, reverse=True))) + r")(?![\w.])"
 )
+_NAMES = "|".join([_NAMED.pattern, *map(re.escape, _SHORT)])
+"""Names and abbreviations, for ``guard.text.quick_search``."""
+
 _NUMBER = re.compile(r"(?<!\w)(?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19}(?!\w)")
 _DATE = re.compile(r"(?:19|20)\d\d-\d\d")
 _BEFORE = 72
@@ -96,6 +100,9 @@ def find_national_ids(variant: TextVariant) -> Iterator[Match]:
     for found in _NUMBER.finditer(text):
         if not _may_be_named(found[0]):
             continue
+        # The letters of other scripts have more than two cases in `re`, which RE2 does not know.
+        if text.isascii() and first_place(_NAMES, variant.utf8) < 0:
+            return
         before = text[max(0, found.start() - _BEFORE) : found.start()]
         names = [named for pattern in (_NAMED, _ABBREVIATED) for named in pattern.finditer(before)]
         if any(_BETWEEN.match(before, name.end()) and _is_named_number(name[0], found[0]) for name in names):

@@ -15,7 +15,8 @@ from functools import cache
 from guard.match import Match
 from guard.national_ids import find_national_ids
 from guard.redaction import replaced_match
-from guard.text.canonical import TextVariant
+from guard.text.canonical import TextVariant, utf8
+from guard.text.quick_search import first_place
 
 __all__ = ["find_pii", "is_own_contact"]
 
@@ -30,12 +31,15 @@ _INTERNATIONAL = r"\+(?<![\w.+]\+)[1-9](?:[ .\-()]{0,2}\d){8,14}(?!\d|[.,]\d)"
 _NANP = (
     r"(?=[(1-9])(?<![\w.+/=])(?<!\d-)(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-.])[2-9]\d{2}[-.]\d{4}" + _NO_WORD_AFTER
 )
-_PHONE_CONTEXT = (
+_PHONE_NAMES = (
     r"(?:\b(?:phone|mobile|cell|tel|telephone|call|fax|whatsapp|contact|my number|reach|answering at|messages? to)\b"
     r"|电话|手机|联系方式|传真|電話|携帯|전화|휴대폰|핸드폰|(?<![a-z])(?:telefon|handy|mobil|móvil|celular|cellulare|teléfono|téléphone"
     r"|telefono|telefone|portable\b|gsm|телефон|мобильн|позвони|llám|appelle|ruf |rufnummer|chiam|zadzwoń)[^\W\d]{0,8}"
     r"|\b(?:mein[e]?|mon|ma|mi|mio|meu|minha|mijn|мой|mój|moj|我的|私の|내)\s(?:numm?er[oa]?|numéro|número|номер)"
-    r"|(?:번호는))[^\n\d+(]{0,24}(\+?(?:\d[ .-]?)?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ ./-]\d{2,8}){0,5})"
+    r"|(?:번호는))[^\n\d+(]{0,24}"
+)
+_PHONE_CONTEXT = (
+    _PHONE_NAMES + r"(\+?(?:\d[ .-]?)?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ ./-]\d{2,8}){0,5})"
     r"(?!\d|[.,/-]\d|\(|[ ]?[+*=])"
 )
 _PHONE_WORDS = (
@@ -81,7 +85,10 @@ def find_pii(variant: TextVariant) -> Iterator[Match]:
         keywords = _CONTEXTS.get(rule)
         if keywords and not variant.mentions(keywords):
             continue
-        for match in _compiled(pattern).finditer(variant.lowered if keywords else text):
+        searched = variant.lowered if keywords else text
+        if rule in _QUICK and first_place(_QUICK[rule], utf8(searched)) < 0:
+            continue
+        for match in _compiled(pattern).finditer(searched):
             start, end = match.span((match.lastindex or 0) if keywords else 0)
             if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
                 yield replaced_match("pii", rule, kind, variant.span(start, end))
@@ -224,6 +231,12 @@ def _is_document_number(text: str, _before: str, _after: str) -> bool:
 
 _CONTEXTS = {"phone-context": _PHONE_WORDS, "document-context": _DOCUMENT_WORDS}
 """Rules that require a word before the number. They run on the lower-cased text when it has one of the words."""
+
+_QUICK = {
+    "iban": r"[A-Za-z]{2}\d{2}(?:[ ._:/-]{0,2}[A-Za-z0-9]){8}",
+    "phone-context": _PHONE_NAMES.replace("(?<![a-z])", "").replace(r"\s", r"[\s\x0b]") + r"[+(\d]",
+}
+"""Patterns for ``guard.text.quick_search`` that occur wherever a rule finds something."""
 
 _NUMBER_RULES: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
     ("cn-resident-id", "resident_id", _CN_ID, _is_resident_id),

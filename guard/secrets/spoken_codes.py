@@ -48,6 +48,7 @@ SPOKEN_CODES = RuleSet(
                 rf"{_VALUE}{_NOT_COUNTED})"
             ),
             keywords=_KEYWORDS,
+            quick=rf"(?i)\b(?:{_OPENED})(?:['’]s)?\b[ -](?:[a-z]{{1,12}} )?(?:{_CODE})\b",
             accept=is_code_value,
         ),
         GenericRule(
@@ -58,6 +59,7 @@ SPOKEN_CODES = RuleSet(
                 rf"{_VALUE}{_NOT_COUNTED})"
             ),
             keywords=_KEYWORDS,
+            quick=rf"(?i)\b(?:{_CODE})\b[\w '’/-]*\b(?:{_OPENED})\b",
             accept=is_code_value,
         ),
         GenericRule(
@@ -69,6 +71,7 @@ SPOKEN_CODES = RuleSet(
                 rf"(?:{_OPENED})\b))"
             ),
             keywords=_KEYWORDS,
+            quick=r"(?i)\d[#*]? (?:is|was|as) (?:the|my|our|your|his|her|their) ",
             accept=is_code_value,
         ),
         GenericRule(
@@ -80,6 +83,7 @@ SPOKEN_CODES = RuleSet(
                 rf"(?:{_IS})?){_QUOTE}({_NUMBER})(?![\w-]){_NOT_COUNTED}"
             ),
             keywords=("pin",),
+            quick=r"(?i)\bpin\b",
             accept=is_code_value,
         ),
         GenericRule(

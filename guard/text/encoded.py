@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
-from guard.text.canonical import TextVariant
+from guard.text.canonical import TextVariant, utf8
+from guard.text.quick_search import first_place
 
 __all__ = ["DecodedRuns", "decode_runs"]
 
@@ -29,6 +30,9 @@ _RUN = re.compile(
     r"|[A-Za-z0-9+/_-]{24,}={0,6}",
     re.ASCII,
 )
+_BEGINNING = r"%[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2}[ :]){15}|[A-Za-z0-9+/_-]{24}"
+"""Beginnings of all runs, for ``guard.text.quick_search``."""
+
 _BEFORE_PERCENT = re.compile(r"[\w.~/?&=+:-]{1,400}\Z", re.ASCII)
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+\Z")
 _BASE32 = re.compile(r"[A-Z2-7]{24,}={0,6}\Z|[a-z2-7]{24,}={0,6}\Z")
@@ -84,13 +88,21 @@ def _decoded(text: str, depth: int = 1) -> Iterator[tuple[int, int, str]]:
         for start, end in _escaped(text):
             if _PRINTABLE.match(plain := _unescaped(text[start:end])):
                 yield start, end, _with_deeper(plain, depth)
-    for match in _RUN.finditer(text):
+    begin = _first_run(text)
+    for match in _RUN.finditer(text, begin) if begin >= 0 else ():
         start, end = match.span()
         if match[0][0] == "%" and (before := _BEFORE_PERCENT.search(text, max(0, start - 400), start)):
             start = before.start()
         decoded = _decode_run(text[start:end])
         if decoded is not None:
             yield start, end, _with_deeper(decoded, depth)
+
+
+def _first_run(text: str) -> int:
+    """Return where the first run may begin, or -1 without any."""
+    data = utf8(text)
+    place = first_place(_BEGINNING, data)
+    return len(data[:place].decode(errors="ignore")) if place > 0 else place
 
 
 def _escaped(text: str) -> Iterator[tuple[int, int]]:
