@@ -30,7 +30,11 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W\d_{_UNSPACED}]{{1,40}}|\d+|[^\w\s]")
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 _WORD = re.compile(r"[^\W_]")
-_BREAK = re.compile(r"(?<=[.!?])[\"')\]»”」]{0,2}\s+|\n+|[。!?।…]+(?![.!?;:])")
+# Each break begins with one of a few characters, so that the search skips all others.
+_BREAK = re.compile(
+    r"[\s\"')\]»”」。!?।…]"
+    r"(?:(?<=[.!?]\s)\s*|(?<=[.!?][\"')\]»”」])[\"')\]»”」]?\s+|(?<=\n)\n*|(?<=[。!?।…])[。!?।…]*(?![.!?;:]))"
+)
 _QUOTES = dict.fromkeys('"“”„«»「」『』', '"')
 
 _MAX_TOKENS = 64

@@ -23,7 +23,7 @@ _FEWEST = 12
 _RUN = rb"""(?:[A-Za-z\x80-\xff]{3,30}[\s,;|*#"'`\[\]_.():0-9-]{1,10}){10,}[A-Za-z\x80-\xff]{3,30}"""
 """Eleven or more words of three bytes or more with separators and numbers between, as bytes of UTF-8."""
 
-_TOKEN = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u3099\u309a])+")
+_TOKEN = re.compile(r"(?:[^\W\d_]+|[\u0300-\u036f\u3099\u309a]+)+")
 _NAMED = re.compile(
     r"(?i)seed|mnemonic|wallet|recovery|phrase|\bbip.?39|frase|fraza|wörter|cartera|portefeuille|portafoglio|carteira"
     r"|кошел|фраз|cüzdan|助记词|助憶|钱包|ウォレット|復元|シード|지갑|복구|니모닉"
@@ -46,8 +46,7 @@ def find_seed_phrases(variant: TextVariant) -> Iterator[Match]:
         start, end = (_character_start(data, place) for place in found.span())
         characters += len(data[counted:start].decode("utf-8", "ignore"))
         counted = start
-        tokens = list(_TOKEN.finditer(text, characters, characters + len(data[start:end].decode("utf-8", "ignore"))))
-        for span in _phrases(text, tokens):
+        for span in _phrases(text, characters, characters + len(data[start:end].decode("utf-8", "ignore"))):
             yield replaced_match("secret", "seed-phrase", "seed_phrase", variant.span(*span))
 
 
@@ -84,18 +83,15 @@ def has_checksum(words: Sequence[str]) -> bool:
     return f"{hashlib.sha256(entropy).digest()[0]:08b}".startswith(bits[size:])
 
 
-def _phrases(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the phrases among *tokens*, all of the first language that has one."""
-    if not tokens:
+def _phrases(text: str, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the phrases in ``text[begin:stop]``, all of the first language that has one."""
+    found = _TOKEN.findall(text, begin, stop)
+    if len(found) < _CONTEXT_FEWEST or (len(found) < _FEWEST and not _is_named(text, begin, stop)):
         return
-    start, end = tokens[0].start(), tokens[-1].end()
-    named = _NAMED.search(text, max(0, start - _BEFORE), end) is not None
-    if len(tokens) < (_CONTEXT_FEWEST if named else _FEWEST):
-        return
-    words = [unicodedata.normalize("NFKD", token[0].lower()) for token in tokens]
-    listed = _listed_anywhere()
+    words, listed = list(map(_decomposed, found)), _listed_anywhere()
     if sum(word in listed for word in words) < _CONTEXT_FEWEST:
         return
+    tokens, named = list(_TOKEN.finditer(text, begin, stop)), _is_named(text, begin, stop)
     for language in _LANGUAGES:
         known = _known(language)
         hits = [word in known for word in words]
@@ -109,6 +105,16 @@ def _phrases(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, 
         yield from spans
         if spans:
             return
+
+
+def _is_named(text: str, begin: int, stop: int) -> bool:
+    """Return whether a word such as *seed* stands in or before the words of ``text[begin:stop]``."""
+    spans = [token.span() for token in _TOKEN.finditer(text, begin, stop)]
+    return _NAMED.search(text, max(0, spans[0][0] - _BEFORE), spans[-1][1]) is not None
+
+
+def _decomposed(word: str) -> str:
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKD", word.lower())
 
 
 def _listed(hits: Sequence[bool], *, named: bool) -> Iterator[tuple[int, int]]:

@@ -41,7 +41,10 @@ _LIKELY = 2.0
 _TOLD = frozenset({"told-secret", "told-value", "told-word"})
 """Rules that find whole values. In a conversation, those of longer messages were judged with their message."""
 
-_LAST = re.compile(r"([A-Za-z0-9_+/=-]{4,200})[\"'`)\]*]{0,3}[.,;]?\s*\Z")
+_VALUE_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
+_CLOSING = "\"'`)]*"
+_MOST_CLOSING = 3
+_SHORTEST_PART, _LONGEST_PART = 4, 200
 _PLAIN = re.compile(
     r"[A-Z]?[a-z]+(?:-[a-z]+)*|[A-Z]+|\d{1,5}|\d{4}-\d\d-\d\d|[A-Za-z]+\d{0,3}(?:_[A-Za-z]+\d{0,3})*|[A-Z][a-z]+\d{1,2}"
 )
@@ -180,11 +183,24 @@ def _part(line: str, start: int) -> _ValuePart | None:
     if word.isalpha() and (word.islower() or word.istitle()):  # most lines, and quicker than the pattern
         return None
     cut = max(0, len(line) - _LONGEST_LINE)
-    last = _LAST.search(line, cut)
-    if last is None or _PLAIN.fullmatch(last[1]):
+    first, last = _last_value(line, cut)
+    if last - first < _SHORTEST_PART or _PLAIN.fullmatch(line, first, last):
         return None
     continues = len(line) <= _LONGEST_LINE and len(line.split()) <= _MOST_WORDS
-    return _ValuePart(start + last.start(1), start + last.end(1), start + cut, continues)
+    return _ValuePart(start + first, start + last, start + cut, continues)
+
+
+def _last_value(line: str, cut: int) -> tuple[int, int]:
+    """Return the span of the last value of *line* from *cut* on, without the punctuation behind it."""
+    rest = line[cut:].rstrip()
+    if rest[-1:] in {".", ",", ";"}:
+        rest = rest[:-1]
+    bare = rest.rstrip(_CLOSING)
+    if len(rest) - len(bare) > _MOST_CLOSING:
+        return 0, 0
+    value = bare[-_LONGEST_PART:]
+    first = len(bare) - len(value) + len(value.rstrip(_VALUE_SIGNS))
+    return cut + first, cut + len(bare)
 
 
 def _parts(segments: Sequence[tuple[int, int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -35,7 +35,7 @@ _ACCENTS = ((0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), 
 _KEPT = frozenset("…™℠№½¼¾²³¹ªº´¨¸¯")
 
 # Narrow form of Chinese and Japanese punctuation. With it in the raw variant, such text needs one variant only.
-_WIDE_SIGNS = {ord(wide): narrow for wide, narrow in zip("，：；？！（）", ",:;?!()", strict=True)}
+_WIDE_SIGNS = dict(zip("，：；？！（）", ",:;?!()", strict=True))
 
 _LOOKALIKES = {
     # Cyrillic
@@ -57,6 +57,9 @@ _LOOKALIKES = {
 }  # fmt: skip
 
 _LOOKALIKE_TABLE = str.maketrans(_LOOKALIKES)
+
+# Characters that folding may change. A text has few of them or consists of them, and the others need no look-up.
+_FOLDABLE = re.compile(r"[^\t\n\r -~]+")
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,10 @@ def text_variants(text: str) -> tuple[TextVariant, ...]:
         if not _CONTROLS.search(text):
             return (raw,)
     else:
-        raw = TextVariant(text.translate(_WIDE_SIGNS), text)
-    folded = text.translate(_TRANSLATION)
+        raw = TextVariant(_narrowed(text), text)
+    plain = _FOLDABLE.sub(_fold_run, text)
     found = [raw]
-    for variant in (folded, folded.translate(_LOOKALIKE_TABLE)):
+    for variant in (plain, plain if _LOOKALIKES.keys().isdisjoint(plain) else plain.translate(_LOOKALIKE_TABLE)):
         if all(variant != other.text for other in found):
             found.append(TextVariant(variant, text, exact=False))
     return tuple(found)
@@ -125,6 +128,16 @@ def text_variants(text: str) -> tuple[TextVariant, ...]:
 @cache
 def _alternatives(keywords: str) -> tuple[str, ...]:
     return tuple(keywords.split("|"))
+
+
+def _narrowed(text: str) -> str:
+    for wide, narrow in _WIDE_SIGNS.items():
+        text = text.replace(wide, narrow)
+    return text
+
+
+def _fold_run(run: re.Match[str]) -> str:
+    return run[0].translate(_TRANSLATION)
 
 
 def utf8(text: str) -> bytes:

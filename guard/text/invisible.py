@@ -60,7 +60,7 @@ _STYLED = "[\uff21-\uff3a\uff41-\uff5a]{2,64}|[\U0001d400-\U0001d7cb]{2,64}|[\u2
 _BOXED = "[\u249c-\u24b5]{2,64}|[\U0001f110-\U0001f189]{2,64}"
 """Words in letters with brackets, boxes or dark circles around them."""
 
-_SENSITIVE_WORDS = (
+_SENSITIVE = (
     r"access|account|admin|administrator|amazon|anthropic|api|apple|approve|bank|bypass|claude|confidential|content"
     r"|credential|credentials|delete|developer|disable|disregard|email|enable|enforcement|evade|execute|exfiltrate"
     r"|filter|filtering|filters|forget|github|google|guidelines|hidden|ignore|ignored|instruction|instructions"
@@ -68,6 +68,7 @@ _SENSITIVE_WORDS = (
     r"|private|prompt|prompts|restrictions|reveal|root|rules|safety|secret|secrets|security|send|system|token|tokens"
     r"|transfer|unrestricted|user|users|wallet"
 )
+_SENSITIVE_WORDS = frozenset(_SENSITIVE.split("|"))
 """Words that an attacker would disguise."""
 
 
@@ -202,11 +203,11 @@ def _is_spaceless(character: str) -> bool:
 
 def _imitations(text: str) -> Iterator[Match]:
     present = set(text)
-    words = (
-        [word for word in _compiled(_WORD).finditer(text) if not word[0].isascii()]
-        if any(map(is_lookalike, present))
-        else []
-    )
+    words: list[re.Match[str]] = []
+    if any(map(is_lookalike, present)):
+        # Only words with a look-alike, or with the capital of one, can be imitations.
+        marks = {character for character in present if any(map(is_lookalike, (character, *character.lower())))}
+        words = [word for word in _compiled(_WORD).finditer(text) if not marks.isdisjoint(word[0])]
     disguised = [_is_disguised(word[0]) for word in words]
     found = [
         (word, certain) for word, certain in zip(words, disguised, strict=True) if certain or _is_imitation(word[0])
@@ -226,9 +227,7 @@ def _imitations(text: str) -> Iterator[Match]:
 def _is_disguised(word: str) -> bool:
     """Return whether *word* is a sensitive word with look-alike letters."""
     plain = skeleton(word).lower()
-    if plain == word.lower() or not _compiled(_SENSITIVE_WORDS).fullmatch(plain):
-        return False
-    return any(map(is_lookalike, word.lower()))
+    return plain in _SENSITIVE_WORDS and plain != word.lower() and any(map(is_lookalike, word.lower()))
 
 
 def _is_imitation(word: str) -> bool:
