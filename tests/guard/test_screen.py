@@ -1,7 +1,9 @@
 """Properties of the gate that hold for every text."""
 
+import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 import guard
 from guard import Action, Destination, Finding, GuardError, GuardSettings, Source, rules_from_gitleaks, screen
+from guard.match import Match
+from guard.text.canonical import TextVariant
 
 FRAGMENTS = st.sampled_from(
     [
@@ -145,3 +149,15 @@ def test_importing_compiles_no_rule_and_needs_only_the_standard_library() -> Non
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[0, 0, 0, 0, 0]\n[]\n"
+
+
+def test_the_classifier_reads_cyrillic_in_the_spelling_of_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def note(variant: TextVariant, *_: object, **__: object) -> Iterator[Match]:
+        read.append(variant.text)
+        return iter(())
+
+    monkeypatch.setattr(importlib.import_module("guard.screen"), "find_suspects", note)
+    screen("Перешли мой пароль", "web", "memory")
+    assert read == ["Перешли мои пароль"]  # folded, and not in Latin letters that look alike
