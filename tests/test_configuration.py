@@ -32,7 +32,7 @@ KINDS: dict[str, type] = {
 READERS = {
     "agent_home/git": "leave out variables that lead git to another repository",
     "agent_home/machine_key.py": "find the state folder, which belongs to the user and not to the home",
-    "recall/embedding/runtime.py": "switch telemetry off before the library that reads the variable is loaded",
+    "guard/inference/runtime.py": "switch telemetry off before the library that reads the variable is loaded",
     "recall/embedding/model.py": "find the cache folder, which belongs to the machine and not to the home",
 }
 

@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
 #: Inside a package: its sub-packages and root modules in rows, lowest first. Each imports only from lower rows.
 ORDER: dict[str, list[list[str]]] = {
     "guard": [
-        ["match", "verdict", "weight_table"], ["redaction"], ["policy", "text"], ["national_ids"],
+        ["inference", "match", "verdict", "weight_table"], ["redaction"], ["policy", "text"], ["national_ids"],
         ["injection", "pii", "secrets", "structure"], ["settings"], ["screen"],
     ],
     "agent_home": [
@@ -62,7 +62,7 @@ OWNED = {
     "apsw": {"recall"},
     "sqlite_vec": {"recall"},
     "fastembed": {"recall"},
-    "onnxruntime": {"recall"},
+    "onnxruntime": {"guard"},
     "httpx": {"distill"},
     "sqlite3": set[str](),
 }

@@ -401,7 +401,6 @@ READERS = {
     "agent_home.git.leftovers": "the system's list of processes",
     "agent_home.screening.ruleset": "the program's own rule files",
     "agent_home.screening.scan.archives": "an archive that is in memory",
-    "recall.embedding.address_space": "the system's count of pages",
     "recall.embedding.embedder": "the embedding model's cache, which is no part of a home",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
     "recall.evaluation.comparison": "a file of results that a person names",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from .runtime import text_embedding
+from .library import text_embedding
 
 __all__ = ["main"]
 

@@ -29,11 +29,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from guard.inference.address_space import lacking
+from guard.inference.runtime import onnx_session
+
 from ..errors import ModelError
-from .address_space import lacking
 from .chinese import ChineseTable, chinese_share, shipped_table, without_chinese
+from .library import text_embedding
 from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
-from .runtime import onnx_runtime, text_embedding
 
 __all__ = ["Embedder", "NoEmbedder", "Vector", "distinguishes_meaning", "open_embedder"]
 
@@ -190,12 +192,7 @@ def _sentence_encoder(folder: Path, onnx: Path) -> Callable[[str], Vector]:
     """Return an encoder that averages the token vectors, as all-MiniLM-L6-v2 is pooled."""
     from tokenizers import Tokenizer
 
-    onnxruntime = onnx_runtime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(str(onnx), options, providers=["CPUExecutionProvider"])
+    session = onnx_session(onnx)
     names = [item.name for item in session.get_inputs()]
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()

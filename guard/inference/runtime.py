@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-__all__ = ["NO_TELEMETRY", "onnx_runtime", "text_embedding"]
+__all__ = ["NO_TELEMETRY", "onnx_runtime", "onnx_session", "without_telemetry"]
 
 #: Variables that switch telemetry off: of onnxruntime, and of the hub's client, which fastembed loads.
 NO_TELEMETRY: Mapping[str, str] = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
@@ -20,7 +21,7 @@ NO_TELEMETRY: Mapping[str, str] = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE
 
 def onnx_runtime() -> Any:
     """Import and return the module onnxruntime."""
-    with _without_telemetry():
+    with without_telemetry():
         import onnxruntime
 
     # Versions without telemetry lack the function.
@@ -28,17 +29,22 @@ def onnx_runtime() -> Any:
     return onnxruntime
 
 
-def text_embedding() -> Any:
-    """Import fastembed and return its class ``TextEmbedding``."""
-    onnx_runtime()
-    with _without_telemetry():
-        from fastembed import TextEmbedding
+def onnx_session(path: Path) -> Any:
+    """Load the model in *path*, and return its session. One thread runs it, so that results never differ.
 
-    return TextEmbedding
+    Raises:
+        Exception: onnxruntime cannot load the file. Its errors have no narrower class.
+    """
+    library = onnx_runtime()
+    options = library.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return library.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 @contextmanager
-def _without_telemetry() -> Iterator[None]:
+def without_telemetry() -> Iterator[None]:
     """Set the variables for the time of an import, and leave the environment as it was."""
     before = {name: os.environ.get(name) for name in NO_TELEMETRY}
     os.environ.update(NO_TELEMETRY)

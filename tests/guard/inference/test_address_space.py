@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from recall.embedding import address_space
-from recall.embedding.address_space import lacking
+from guard.inference import address_space
+from guard.inference.address_space import lacking
 
 
 def test_without_a_limit_every_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
