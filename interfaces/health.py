@@ -38,6 +38,7 @@ from agent_home.store.proposals import overview, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
+from guard.inference.passage_network import network_problem
 
 from .counts import counted
 from .growth import packing_check, records_check
@@ -374,6 +375,10 @@ def _guard(home: Home) -> Iterator[Check]:
             status="failed",
             detail=f"{error}. Until then reading uses only the bundled rules",
         )
+        return
+    if problem := network_problem():
+        detail = f"instructions and told secrets are judged by the quick models alone: {problem}"
+        yield Check(name="guard", status="warning", detail=detail)
         return
     own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home" if sets else "only"
     yield Check(name="guard", status="ok", detail=f"the bundled rules {own}")

@@ -36,10 +36,14 @@ from guard.injection.features import BUCKETS, TokenRun, WordKeys, context_bucket
 from guard.text.canonical import text_variants
 
 __all__ = [
+    "MEASURED_ONLY",
     "Bag",
     "InstructionText",
     "LinearModel",
+    "all_texts",
+    "as_bags",
     "authors_texts",
+    "eight_bits",
     "left_out_scores",
     "main",
     "train",
@@ -69,6 +73,7 @@ GROUPS: tuple[frozenset[str], ...] = tuple(
         ("l", ""),
         ("u", "ud"),
         ("o", "phrases"),
+        *((author, "") for author in "pqvwxyz"),
     )
 )
 #: Corpora that are only measured: by their licence, or because they are translations of another one, or because they
@@ -131,8 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpora", type=Path, help="folder of further corpora, NAME.jsonl.gz")
     parser.add_argument("--leave-out", type=Path, metavar="FILE", help="measure each group of sources by the others")
     options = parser.parse_args(arguments)
-    rows = [*authors_texts(), *phrases(), *_guard_texts(options.data / "guard"), *_corpus_texts(options.corpora)]
-    bags = as_bags(_at_most(rows))
+    bags = as_bags(all_texts(options.data, options.corpora))
     print(f"{len(bags)} texts of {len({bag.row.source for bag in bags})} sources", file=sys.stderr)
     if options.leave_out:
         with options.leave_out.open("w", encoding="utf-8") as file:
@@ -145,6 +149,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------- texts
+
+
+def all_texts(data: Path, corpora: Path | None) -> list[InstructionText]:
+    """Return the texts of every source, at most so many of each: ours, those in ``data/guard`` and in *corpora*."""
+    return _at_most([*authors_texts(), *phrases(), *_guard_texts(data / "guard"), *_corpus_texts(corpora)])
 
 
 def authors_texts() -> Iterator[InstructionText]:
@@ -349,9 +358,14 @@ def _fit(
 
 def write_weights(model: LinearModel, path: Path) -> None:
     """Write the model as one byte a bucket, behind scale, bias and the two scores from which a passage counts."""
+    scale, levels = eight_bits(model)
+    path.write_bytes(struct.pack("<4f", scale, model.bias, UNTRUSTED, TRUSTED) + levels)
+
+
+def eight_bits(model: LinearModel) -> tuple[float, bytes]:
+    """Return the scale of the weights, and each of them as a signed byte."""
     scale = max(float(np.abs(model.weights).max()), 1e-6) / 127
-    rounded = np.clip(np.round(model.weights / scale), -127, 127).astype(np.int8)
-    path.write_bytes(struct.pack("<4f", scale, model.bias, UNTRUSTED, TRUSTED) + rounded.tobytes())
+    return scale, np.clip(np.round(model.weights / scale), -127, 127).astype(np.int8).tobytes()
 
 
 def left_out_scores(bags: Sequence[Bag]) -> Iterator[dict[str, object]]:

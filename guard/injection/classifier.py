@@ -4,6 +4,9 @@ A linear model over hashed features (``guard.injection.features``) judges each s
 instruction inside a long page counts. ``bench/training/instructions.py`` trains the weights. The evidence of a passage
 is the sum of its weights over the square root of the number of its words and signs, so time is linear.
 
+In text of strangers, a small transformer (``guard.inference.passage_network``) reads again what the linear model does
+not find harmless, and the sum of both scores decides. Where it cannot be loaded, the linear model decides alone.
+
 Text from a tool or the web is suspected from a low score on, which rises with the number of sentences, because each
 is another chance to be wrong. Text of the owner and the agent needs a much higher one, because people give orders and
 write about attacks.
@@ -13,17 +16,19 @@ import math
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from guard.inference.passage_network import PassageNetwork, network_numbers, open_network
 from guard.injection.features import TokenRun, WordKeys, context_buckets, sentences, word_buckets, word_length
 from guard.match import Match, Strength
 from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 from guard.weight_table import WeightTable
 
-__all__ = ["RUN", "best_score", "find_suspects", "rise"]
+__all__ = ["RUN", "SuspectSpan", "best_score", "find_suspects", "linear_model", "rise", "windows"]
 
 _WEIGHTS = Path(__file__).with_name("weights") / "instructions.bin"
 _HEAD = struct.Struct("<4f")
@@ -44,12 +49,17 @@ _MAX_MATCHES = 16
 _KNOWN_WORDS = 20_000
 """Words remembered with the sum of their weights."""
 
+_MAX_READ_AGAIN = 200
+"""Passages of a text that the transformer reads, the most suspicious first. One takes about 2 ms."""
+
 
 _KnownWord = tuple[int, float, WordKeys]
 """Sum of the weights of a word, its length and its keys."""
 
 
-class _SuspectSpan(NamedTuple):
+class SuspectSpan(NamedTuple):
+    """A passage: its score, and its half-open place in the variant."""
+
     score: float
     start: int
     end: int
@@ -57,12 +67,12 @@ class _SuspectSpan(NamedTuple):
 
 def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool) -> Iterator[Match]:
     """Yield the passages of *variant* that read like an instruction to an assistant, with offsets into its source."""
-    model = _model()
+    model = linear_model()
     parts = list(sentences(variant.lowered))
     if not parts:
         return
-    least = model.trusted if trusted else model.untrusted + rise(len(parts))
-    for passage in islice(model.suspects(parts, least), _MAX_MATCHES):
+    suspects = model.suspects(parts, model.trusted) if trusted else _suspects_of_strangers(variant, parts)
+    for passage in islice(suspects, _MAX_MATCHES):
         start, end = variant.span(passage.start, passage.end)
         yield Match(
             layer="injection",
@@ -75,9 +85,44 @@ def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool
         )
 
 
+def _suspects_of_strangers(variant: TextVariant, parts: list[TokenRun]) -> Iterator[SuspectSpan]:
+    """Yield the suspected passages of a text from a tool or the web, in order, without overlaps."""
+    model, numbers, more = linear_model(), network_numbers(), rise(len(parts))
+    least = numbers.threshold + numbers.rise * more
+    read_again = [span for span in windows(model.passages(parts)) if span.score >= numbers.gate]
+    network = open_network() if read_again else None
+    if network is None:
+        yield from model.suspects(parts, model.untrusted + more)
+        return
+    if len(read_again) > _MAX_READ_AGAIN:
+        read_again = sorted(nlargest(_MAX_READ_AGAIN, read_again), key=lambda span: span.start)
+    end = -1
+    for span in read_again:
+        if span.start >= end and _joint_score(network, variant, span) >= least:
+            yield span
+            end = span.end
+
+
+def windows(passages: Iterable[SuspectSpan]) -> Iterator[SuspectSpan]:
+    """Yield each run of two sentences, or the only sentence, with the highest score of the run and its sentences."""
+    before: SuspectSpan | None = None
+    sentence: SuspectSpan | None = None
+    for span in passages:
+        if sentence is None or span.end != sentence.end:
+            before, sentence = sentence, span
+        elif before is not None:
+            yield span._replace(score=max(span.score, sentence.score, before.score))
+    if before is None and sentence is not None:
+        yield sentence
+
+
+def _joint_score(network: PassageNetwork, variant: TextVariant, span: SuspectSpan) -> float:
+    return network.score(variant.text[span.start : span.end]) + network_numbers().share * span.score
+
+
 def best_score(text: str) -> float:
     """Return the highest score of a passage of *text*, which is in lower case. Minus infinity without a word."""
-    return max((passage.score for passage in _model().passages(sentences(text))), default=-math.inf)
+    return max((passage.score for passage in linear_model().passages(sentences(text))), default=-math.inf)
 
 
 def rise(count: int) -> float:
@@ -85,7 +130,7 @@ def rise(count: int) -> float:
     return min(_RISE * math.log2(max(count, 1)), _MOST_RISE)
 
 
-class _Model:
+class LinearSuspicion:
     """Weights of the buckets, and the scores from which a passage counts."""
 
     def __init__(self, weights: bytes, scale: float, bias: float, *, untrusted: float, trusted: float) -> None:
@@ -94,7 +139,7 @@ class _Model:
         self.untrusted, self.trusted = untrusted, trusted
         self._known: dict[str, _KnownWord] = {}
 
-    def suspects(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
+    def suspects(self, parts: Iterable[TokenRun], least: float) -> Iterator[SuspectSpan]:
         """Yield the shortest passages whose score is at least *least*, without overlaps."""
         end = -1
         for passage in self.passages(parts):
@@ -102,7 +147,7 @@ class _Model:
                 yield passage
                 end = passage.end
 
-    def passages(self, parts: Iterable[TokenRun]) -> Iterator[_SuspectSpan]:
+    def passages(self, parts: Iterable[TokenRun]) -> Iterator[SuspectSpan]:
         """Yield each sentence of *parts*, and behind it the run of two that ends with it."""
         recent: list[tuple[int, float, int]] = []
         for sentence in parts:
@@ -112,7 +157,7 @@ class _Model:
             for part_total, part_count, start in reversed(recent):
                 total += part_total
                 count += part_count
-                yield _SuspectSpan(total * self._scale / math.sqrt(count) + self._bias, start, sentence.end)
+                yield SuspectSpan(total * self._scale / math.sqrt(count) + self._bias, start, sentence.end)
 
     def _evidence(self, sentence: TokenRun) -> tuple[int, float]:
         """Return the sum of the weights of *sentence*, and its length in words and signs."""
@@ -138,7 +183,7 @@ class _Model:
 
 
 @cache
-def _model() -> _Model:
+def linear_model() -> LinearSuspicion:
     data = _WEIGHTS.read_bytes()
     scale, bias, untrusted, trusted = _HEAD.unpack_from(data)
-    return _Model(data[_HEAD.size :], scale, bias, untrusted=untrusted, trusted=trusted)
+    return LinearSuspicion(data[_HEAD.size :], scale, bias, untrusted=untrusted, trusted=trusted)

@@ -29,9 +29,9 @@ def test_two_authors_tell_the_texts_of_a_third(tmp_path: Path, monkeypatch: pyte
 
     write_weights(model, tmp_path / "weights.bin")
     monkeypatch.setattr(classifier, "_WEIGHTS", tmp_path / "weights.bin")
-    classifier._model.cache_clear()
+    classifier.linear_model.cache_clear()
     judged = [classifier.best_score(bag.row.text.lower()) for bag in bags]
-    classifier._model.cache_clear()
+    classifier.linear_model.cache_clear()
     assert judged == pytest.approx(scores, abs=0.1)
 
 

@@ -30,11 +30,7 @@ def learned(verdict: Verdict) -> bool:
     return any(finding.rule == "classifier" for finding in verdict.findings)
 
 
-# Few of the training texts are Italian, and this one stays below the threshold. See the languages in docs/guard.md.
-_MISSED = pytest.param("it", marks=pytest.mark.xfail(strict=False))
-
-
-@pytest.mark.parametrize("lang", ["en", "de", "es", "fr", _MISSED])
+@pytest.mark.parametrize("lang", ["en", "de", "es", "fr", "it"])
 def test_an_instruction_from_the_web_waits_for_review_in_each_language(lang: str) -> None:
     verdict = screen(ATTACKS[lang], "web", "memory")
     assert learned(verdict)

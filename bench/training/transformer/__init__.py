@@ -1,0 +1,1 @@
+"""Training of the small transformer behind the guard's second reading. It needs PyTorch, which nothing else does."""
