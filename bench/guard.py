@@ -3,7 +3,6 @@
     python -m bench.guard --data DIR                  print the tables, as Markdown
     python -m bench.guard --data DIR --write-docs     and put them into docs/guard.md
     python -m bench.guard --data DIR --show CORPUS    and print what was missed and wrongly stopped there
-    python -m bench.guard --data DIR --left-out FILE  and print the tables of the classifier on sources left out
 
 Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them. A
 text counts as found when it has any finding, because spans are not judged. Shares stand with their counts and a 95 %
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.measure.left_out import attack_rows, benign_rows, judged_texts, language_rows
+from bench.measure.other_authors import instruction_rows, secret_rows
 from bench.measure.page import DOCS, put, stamp
 from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
 
@@ -64,7 +63,6 @@ class CorpusRow:
 
 
 Judge = Callable[[str], bool]
-_LEFT_OUT_HEAD = ("rules alone", "classifier alone, unseen", "both", "stopped by any layer")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,7 +71,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with guard/ in it")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/guard.md")
     parser.add_argument("--show", default="", metavar="CORPUS", help="print this corpus's misses and false alarms")
-    parser.add_argument("--left-out", type=Path, metavar="FILE", help="scores of bench.training.instructions")
     options = parser.parse_args(arguments)
     corpora = Corpora(options.data / "guard")
     if not corpora.names:
@@ -90,9 +87,9 @@ def main(arguments: list[str] | None = None) -> int:
             ),
             "time": table(list(_times(corpora, other)), head=time_head),
             "own": table(list(own_sets(other))),
+            "authors": grid(("instructions, from the web", "texts of other authors"), instruction_rows(share)),
+            "secrets": grid(("secrets, told by the user", "texts of another author"), secret_rows(share)),
         }
-    if options.left_out:
-        tables |= _left_out(options.left_out)
     print("\n\n".join(tables.values()))
     print(f"\nabsent: {', '.join(corpora.absent) or 'nothing'}", file=sys.stderr)
     if options.show:
@@ -451,16 +448,6 @@ def table(
     columns = [column for column in range(4) if any(line[column] for line in cells)]
     lines = ["| " + " | ".join(line[column] for column in columns) + " |" for line in cells]
     return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
-
-
-def _left_out(path: Path) -> dict[str, str]:
-    """Return the tables of the classifier on sources that it was not trained on."""
-    texts = judged_texts(path)
-    return {
-        "unseen": grid(("source left out", *_LEFT_OUT_HEAD), attack_rows(texts, share)),
-        "languages": grid(("language, source left out", *_LEFT_OUT_HEAD), language_rows(texts, share)),
-        "benign": grid(("benign source left out", *_LEFT_OUT_HEAD), benign_rows(texts, share)),
-    }
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
