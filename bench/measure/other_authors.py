@@ -1,4 +1,4 @@
-"""What the guard finds in texts of authors who knew neither its rules nor what it was trained on.
+"""Shares that the guard finds in texts of authors who knew neither its rules nor what it was trained on.
 
 The texts stand in ``bench/guard_data/other_authors`` and are in no training. They were new when docs/guard.md first
 gave their figures. A change that is made with them in view needs texts of yet another author.

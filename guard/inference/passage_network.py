@@ -47,7 +47,7 @@ _REMEMBERED = 256
 
 
 class NetworkNumbers(NamedTuple):
-    """What joins the network's scores with those of the quick models, from ``network.json``."""
+    """Numbers that join the network's scores with those of the linear model, from ``network.json``."""
 
     gate: float
     """Score of the linear model of instructions from which on a passage is read."""

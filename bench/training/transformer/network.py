@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-__all__ = ["HEADS", "LAYERS", "WIDTH", "Batch", "batches", "in_order", "padded", "sentence_vectors"]
+__all__ = ["HEADS", "LAYERS", "WIDTH", "PaddedBatch", "batches", "in_order", "padded", "sentence_vectors"]
 
 Weights = dict[str, Any]
 
@@ -21,14 +21,14 @@ _SORTED_BATCHES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PaddedBatch:
     """Token numbers (texts, tokens), and which of them are no padding."""
 
     tokens: Any
     mask: Any
 
 
-def sentence_vectors(weights: Weights, batch: Batch, *, dropout: float = 0.0) -> Any:
+def sentence_vectors(weights: Weights, batch: PaddedBatch, *, dropout: float = 0.0) -> Any:
     """Return the mean of the last layer's tokens: (texts, 384). *dropout* above zero is for training."""
     hidden = weights["embeddings.word_embeddings.weight"][batch.tokens]
     hidden = hidden + weights["embeddings.token_type_embeddings.weight"][0]
@@ -69,14 +69,14 @@ def _normal(weights: Weights, name: str, value: Any) -> Any:
     return functional.layer_norm(value, (WIDTH,), weights[f"{name}.weight"], weights[f"{name}.bias"], _EPSILON)
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Batch:
+def padded(rows: Sequence[Sequence[int]]) -> PaddedBatch:
     """Return *rows* of token numbers side by side."""
     tokens = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
     mask = torch.zeros(tokens.shape, dtype=torch.bool)
     for place, row in enumerate(rows):
         tokens[place, : len(row)] = torch.tensor(row)
         mask[place, : len(row)] = True
-    return Batch(tokens, mask)
+    return PaddedBatch(tokens, mask)
 
 
 def batches(lengths: Sequence[int], size: int, chance: random.Random) -> list[list[int]]:

@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = Tokenizer.from_file(str(given.base / "tokenizer.json"))
     tokens.no_padding()
     tokens.enable_truncation(MAX_TOKENS)
-    network = _Network(weights, tokens)
+    network = _PassageTraining(weights, tokens)
     if not given.join:
         network.train(rest, given.epochs)
     if given.state:
@@ -178,13 +178,13 @@ def _is_held(text: ReadText, names: Iterable[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Example:
+class _Sample:
     passage: str
     label: float
     weight: float
 
 
-class _Network:
+class _PassageTraining:
     """The weights under training, and the tokens of each passage."""
 
     def __init__(self, weights: dict[str, Any], tokens: Tokenizer) -> None:
@@ -250,7 +250,7 @@ class _Network:
             if epoch + 1 < epochs:
                 self.best([text for text in texts if text.label and len(text.windows) > 1])
 
-    def _loss(self, examples: Sequence[_Example]) -> Any:
+    def _loss(self, examples: Sequence[_Sample]) -> Any:
         logits = self.logits([self.row(example.passage) for example in examples], _DROPOUT)
         labels = torch.tensor([example.label for example in examples]) * (1 - _SMOOTHED) + _SMOOTHED / 2
         weight = torch.tensor([example.weight for example in examples])
@@ -258,7 +258,7 @@ class _Network:
         return (losses * weight).sum() / weight.sum()
 
 
-def _with_neighbours(examples: list[_Example], chance: random.Random) -> list[_Example]:
+def _with_neighbours(examples: list[_Sample], chance: random.Random) -> list[_Sample]:
     """Return *examples*, some with a harmless sentence of another text before or behind them.
 
     An order stands among sentences about something else, often in another language.
@@ -269,7 +269,7 @@ def _with_neighbours(examples: list[_Example], chance: random.Random) -> list[_E
         if len(example.passage) < 200 and chance.random() < _WITH_NEIGHBOUR:
             parts = [example.passage, chance.choice(plain)]
             chance.shuffle(parts)
-            found.append(_Example(" ".join(parts), example.label, example.weight))
+            found.append(_Sample(" ".join(parts), example.label, example.weight))
         else:
             found.append(example)
     return found
@@ -288,7 +288,7 @@ def _rates(weights: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"params": [value], "lr": rate, "most": rate}
 
 
-def _examples(texts: Sequence[ReadText], shares: Counter[tuple[str, int]], chance: random.Random) -> Iterator[_Example]:
+def _examples(texts: Sequence[ReadText], shares: Counter[tuple[str, int]], chance: random.Random) -> Iterator[_Sample]:
     """Yield one window of each attack, and of each harmless text the most suspicious one and another."""
     for text in texts:
         weight = 1.0
@@ -298,12 +298,12 @@ def _examples(texts: Sequence[ReadText], shares: Counter[tuple[str, int]], chanc
             weight = min(0.5, (90.0 if text.label else 150.0) / shares[text.source, text.label])
         passage, score = text.windows[text.best]
         if text.label:
-            yield _Example(passage, 1.0, weight)
+            yield _Sample(passage, 1.0, weight)
         elif score > _HARDLY_SUSPICIOUS or chance.random() < _SAMPLED:
-            yield _Example(passage, 0.0, weight)
+            yield _Sample(passage, 0.0, weight)
         others = [window for window in text.windows if window[1] > _HARDLY_SUSPICIOUS and window[0] != passage]
         if not text.label and others:
-            yield _Example(chance.choice(others)[0], 0.0, weight / 2)
+            yield _Sample(chance.choice(others)[0], 0.0, weight / 2)
 
 
 def _candidates(text: ReadText) -> list[int]:
