@@ -28,7 +28,7 @@ from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 from guard.weight_table import WeightTable
 
-__all__ = ["RUN", "SuspectSpan", "best_score", "find_suspects", "linear_model", "rise", "windows"]
+__all__ = ["RUN", "LinearSuspicion", "SuspectSpan", "best_score", "find_suspects", "linear_model", "rise", "windows"]
 
 _WEIGHTS = Path(__file__).with_name("weights") / "instructions.bin"
 _HEAD = struct.Struct("<4f")

@@ -33,7 +33,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from .network import batches, in_order, padded, sentence_vectors
-from .parallel_texts import MOST_TOKENS, ParallelText, extended, message_pairs, tldr_pairs, translations
+from .parallel_texts import MOST_TOKENS, TranslatedPair, extended, message_pairs, tldr_pairs, translations
 
 __all__ = ["main"]
 
@@ -77,9 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _divided(pairs: Iterable[ParallelText], chance: random.Random) -> tuple[list[ParallelText], list[ParallelText]]:
+def _divided(
+    pairs: Iterable[TranslatedPair], chance: random.Random
+) -> tuple[list[TranslatedPair], list[TranslatedPair]]:
     """Return the pairs to train on, and 150 of the first source of each language to measure on."""
-    by_language: dict[str, dict[str, ParallelText]] = defaultdict(dict)
+    by_language: dict[str, dict[str, TranslatedPair]] = defaultdict(dict)
     for pair in pairs:
         if 8 <= len(pair.english) <= 220 and 3 <= len(pair.foreign) <= 260 and " " in pair.english:
             by_language[pair.language].setdefault(pair.foreign, pair)
@@ -99,8 +101,8 @@ class _Trainer:
     """The weights under training, with the pairs in tokens and the vectors of their originals."""
 
     def __init__(
-        self, weights: dict[str, Any], english: Tokenizer, tokens: Tokenizer, pairs: Sequence[ParallelText],
-        held: Sequence[ParallelText],
+        self, weights: dict[str, Any], english: Tokenizer, tokens: Tokenizer, pairs: Sequence[TranslatedPair],
+        held: Sequence[TranslatedPair],
     ) -> None:  # fmt: skip
         originals = {text: row for row, text in enumerate(dict.fromkeys(pair.english for pair in pairs))}
         self.foreign = [tokens.encode(pair.foreign).ids for pair in pairs]

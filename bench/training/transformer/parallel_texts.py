@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 
-__all__ = ["LANGUAGES", "MOST_TOKENS", "ParallelText", "extended", "message_pairs", "tldr_pairs", "translations"]
+__all__ = ["LANGUAGES", "MOST_TOKENS", "TranslatedPair", "extended", "message_pairs", "tldr_pairs", "translations"]
 
 LANGUAGES = ("de", "es", "fr", "it", "pt", "ru", "zh", "ja", "ko", "nl", "tr", "pl")
 MOST_TOKENS = 48
@@ -26,7 +26,7 @@ _FORMATS = re.compile(r"%[-+ 0-9.*$]*[a-zA-Z]+|[_&](?=\w)")
 _PLACES = re.compile(r"\{\{.*?\}\}")
 
 
-class ParallelText(NamedTuple):
+class TranslatedPair(NamedTuple):
     """A text in a *language*, by its two letters, and its English original."""
 
     language: str
@@ -34,7 +34,7 @@ class ParallelText(NamedTuple):
     foreign: str
 
 
-def message_pairs(folder: Path) -> Iterator[ParallelText]:
+def message_pairs(folder: Path) -> Iterator[TranslatedPair]:
     """Yield the messages of programs in ``folder/LANGUAGE/LC_MESSAGES/*.mo`` that are longer than a word."""
     for path in sorted(folder.glob("*/LC_MESSAGES/*.mo")):
         language = path.parts[-3][:2]
@@ -47,14 +47,14 @@ def message_pairs(folder: Path) -> Iterator[ParallelText]:
                 continue
         for key, value in catalogue.items():
             original = key[0] if isinstance(key, tuple) else key
-            yield ParallelText(language, _plain(original.split("\x04")[-1]), _plain(str(value)))
+            yield TranslatedPair(language, _plain(original.split("\x04")[-1]), _plain(str(value)))
 
 
 def _plain(message: str) -> str:
     return " ".join(_FORMATS.sub("", message).split())
 
 
-def tldr_pairs(folder: Path) -> Iterator[ParallelText]:
+def tldr_pairs(folder: Path) -> Iterator[TranslatedPair]:
     """Yield descriptions of commands in a checkout of tldr-pages, by the commands, which are the same everywhere."""
     for path in sorted(folder.glob("pages.*/*/*.md")):
         original = folder / "pages" / path.parts[-2] / path.name
@@ -63,7 +63,7 @@ def tldr_pairs(folder: Path) -> Iterator[ParallelText]:
             described = _descriptions(original.read_text("utf-8"))
             for command, text in _descriptions(path.read_text("utf-8")).items():
                 if command in described:
-                    yield ParallelText(language, described[command], text)
+                    yield TranslatedPair(language, described[command], text)
 
 
 def _descriptions(page: str) -> dict[str, str]:

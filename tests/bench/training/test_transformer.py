@@ -13,7 +13,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from bench.training.transformer.export import packed
-from bench.training.transformer.parallel_texts import ParallelText, extended, message_pairs, tldr_pairs, translations
+from bench.training.transformer.parallel_texts import TranslatedPair, extended, message_pairs, tldr_pairs, translations
 
 PAGE = "# tar\n\n> {about}.\n\n- {first}:\n\n`tar cf {{{{{name}}}}}.tar`\n\n- {second}:\n\n`tar tf`\n"
 
@@ -28,8 +28,8 @@ def test_descriptions_are_paired_by_their_commands(tmp_path: Path) -> None:
         text = PAGE.format(about=about, first=first, second=second, name=name)
         (tmp_path / folder / "common" / "tar.md").write_text(text, "utf-8")
     assert list(tldr_pairs(tmp_path)) == [
-        ParallelText("de", "Create an archive", "Erstelle ein Archiv"),
-        ParallelText("de", "List the contents", "Zeige den Inhalt"),
+        TranslatedPair("de", "Create an archive", "Erstelle ein Archiv"),
+        TranslatedPair("de", "List the contents", "Zeige den Inhalt"),
     ]
 
 
@@ -40,7 +40,7 @@ def test_messages_lose_their_formats(tmp_path: Path) -> None:
         folder / "a.mo", {"": "Content-Type: text/plain; charset=UTF-8\n", "open %s now": "ouvrir %s vite"}
     )
     found = [pair for pair in message_pairs(tmp_path) if pair.english]
-    assert found == [ParallelText("fr", "open now", "ouvrir vite")]
+    assert found == [TranslatedPair("fr", "open now", "ouvrir vite")]
 
 
 def _write_catalogue(path: Path, messages: dict[str, str]) -> None:
