@@ -1,7 +1,7 @@
 """A small transformer that judges how much a passage reads like an order to an assistant.
 
 The linear model of :mod:`guard.injection.classifier` is quick and lets through what is harmless in every word. What is
-left, less than one ordinary sentence in fifty, is read here. ``bench/training/transformer`` trains the network and
+left, a fifth of harmless prose, is read here. ``bench/training/transformer`` trains the network and
 writes its files:
 
 - ``network.onnx``: the layers, in eight bits. Input is one vector a token, output is one number.
