@@ -7,7 +7,8 @@ memory's, is *refused*: links, submodules, programs, machine state, transcripts,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import PurePosixPath
@@ -30,9 +31,11 @@ from ..screening.service import ScreeningService
 from ..settings import MANIFEST, parse_manifest
 from ..store.losses import is_large
 
-__all__ = ["Incoming", "IncomingEntry", "IncomingFile", "look"]
+__all__ = ["ChangedLines", "Incoming", "IncomingEntry", "IncomingFile", "look"]
 
 _PLAIN, _LINK, _REPOSITORY = "100644", "120000", "160000"
+#: Lines of two texts that are compared in time that grows with their product, and lines that a person is shown.
+_MOST_COMPARED, _MOST_LINES, _LONGEST_LINE = 4_000, 60, 400
 _ACTIONS = {"A": "added", "D": "removed", "M": "changed", "T": "changed"}
 #: Folders and files that are no memory, compared without case.
 _FOREIGN = frozenset({".git", ".memory", ".gitmodules"})
@@ -69,12 +72,24 @@ class IncomingEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedLines:
+    """Lines of a file that the merge removes and adds, in order, each marked by ``-`` or ``+``.
+
+    *more* counts those that are left out.
+    """
+
+    path: str
+    lines: tuple[str, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
     """Result of looking at a pull from *commit*.
 
     *texts* are the merged files that would be written, by path and empty for a file that goes. *findings* are the texts
-    in them that the guard holds back. *waiting* are settings that would wait for a person, and *foreign* approvals that
-    would count for nothing.
+    in them that the guard holds back. *changes* are their lines as a person looks at them. *waiting* are settings that
+    would wait for a person, and *foreign* approvals that would count for nothing.
     """
 
     commit: str
@@ -85,6 +100,7 @@ class Incoming:
     files: tuple[IncomingFile, ...] = ()
     entries: tuple[IncomingEntry, ...] = ()
     findings: tuple[LocatedFinding, ...] = ()
+    changes: tuple[ChangedLines, ...] = ()
     waiting: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
 
@@ -129,6 +145,7 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
     findings: list[LocatedFinding] = []
     present = {path.casefold(): path for path in git.text("ls-tree", "-r", "-z", "--name-only", head).split("\0")}
     entries: list[IncomingEntry] = []
+    changes: list[ChangedLines] = []
     for change in _changes(home, base, commit):
         refused, merged = _judged(home, change, present, screening)
         files.append(IncomingFile(path=change.path, action=_ACTIONS[change.status], refused=refused))
@@ -136,14 +153,17 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
         if refused or merged == ours:
             continue
         texts[change.path] = merged
-        findings += [found for found in screening.findings_in_edit(change.path, ours, merged) if found.fails]
+        held = [found for found in screening.findings_in_edit(change.path, ours, merged) if found.fails]
+        findings += held
         entries += _entries(change.path, ours, merged)
+        changes.append(_changed_lines(change.path, ours, merged, held))
     losses = {} if accept_removals else _large_losses(home, texts, entries)
     files = [replace(file, refused=losses.get(file.path, file.refused)) for file in files]
     for path in losses:
         del texts[path]
     return Incoming(
         commit=commit, base=base, texts=texts, files=tuple(files), entries=tuple(entries), findings=tuple(findings),
+        changes=tuple(changes),
         commits=len(git.text("rev-list", f"{head}..{commit}").split()),
         forward=base == head and not findings and {file.path for file in files} == set(texts),
         waiting=_waiting(home, texts), foreign=_foreign(home, texts),
@@ -344,6 +364,26 @@ def _entries(path: str, ours: str, merged: str) -> Iterator[IncomingEntry]:
         elif entry.raw != before[name].raw:
             yield _entry(entry, path, "changed")
     yield from (_entry(before[name], path, "removed") for name in before.keys() - after.keys())
+
+
+def _changed_lines(path: str, ours: str, merged: str, held: Sequence[LocatedFinding]) -> ChangedLines:
+    """Return the lines that differ between the two texts of *path*, at most 60 with 400 characters of each.
+
+    What the guard holds back is named and not shown: an agent may read the output.
+    """
+    before, after = ours.splitlines(), merged.splitlines()
+    for finding in held:
+        for place, line in enumerate(after):
+            if place + 1 == finding.line or (finding.entry and f"[{finding.entry}]" in line):
+                after[place] = f"[held back by the guard: {finding.name}]"
+    if len(before) + len(after) > _MOST_COMPARED:
+        known = set(before)
+        found = [f"+ {line}" for line in after if line not in known]
+    else:
+        compared = difflib.unified_diff(before, after, n=0, lineterm="")
+        found = [f"{line[0]} {line[1:]}" for line in compared if not line.startswith(("---", "+++", "@@"))]
+    found = [line[:_LONGEST_LINE] for line in found if line[2:].strip()]
+    return ChangedLines(path=path, lines=tuple(found[:_MOST_LINES]), more=max(0, len(found) - _MOST_LINES))
 
 
 def _entry(entry: Entry, path: str, action: str) -> IncomingEntry:

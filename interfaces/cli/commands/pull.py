@@ -42,11 +42,12 @@ def pull(
 ) -> None:  # fmt: skip
     """Merge another clone of this home.
 
-    REMOTE is a configured remote (default: origin), an address or a folder. The home's configuration runs nothing. What
-    comes in is screened as text of other people and merged by entries. What the guard holds back waits in `memory
-    review`. Links, programs, machine state, binary files and conflict markers stop the pull, exit code 4. With
-    --skip-refused such files stay as they are here, and later pulls do not bring them again. Settings and approvals
-    that others wrote wait in `memory trust`. The exit code is 1 when something waits.
+    REMOTE is a configured remote (default: origin), an address or a folder. --dry-run prints the lines that would
+    change. The home's configuration runs nothing. What comes in is screened as text of other people and merged by
+    entries. What the guard holds back waits in `memory review`. Links, programs, machine state, binary files and
+    conflict markers stop the pull, exit code 4. With --skip-refused such files stay as they are here, and later pulls
+    do not bring them again. Settings and approvals that others wrote wait in `memory trust`. The exit code is 1 when
+    something waits.
     """
     from agent_home.pulling.pull import pull as pull_from
 
@@ -57,7 +58,9 @@ def pull(
     problems = index_changes(invocation.home, invocation) if pulled.commit else ()
     for problem in problems:
         invocation.warn(problem)
-    invocation.show({**_as_dict(pulled), "dry_run": dry_run, "degraded": list(problems)}, _lines(pulled))
+    invocation.show(
+        {**_as_dict(pulled), "dry_run": dry_run, "degraded": list(problems)}, _lines(pulled, dry_run=dry_run)
+    )
     incoming = pulled.incoming
     waits = incoming and (incoming.findings or incoming.refused or incoming.waiting or incoming.foreign)
     context.exit(FINDINGS if waits else 0)
@@ -66,13 +69,15 @@ def pull(
 def _as_dict(pulled: Pulled) -> dict[str, Any]:
     incoming = pulled.incoming
     shown: dict[str, Any] = {
-        "commits": 0, "files": [], "entries": [], "held_back": [], "refused": [], "settings": [], "approvals": [],
+        "commits": 0, "files": [], "entries": [], "changes": [], "held_back": [], "refused": [], "settings": [],
+        "approvals": [],
     }  # fmt: skip
     if incoming is not None:
         shown = {
             "commits": incoming.commits,
             "files": [{"path": file.path, "action": file.action} for file in incoming.files if not file.refused],
             "entries": [dataclasses.asdict(entry) for entry in incoming.entries],
+            "changes": [dataclasses.asdict(change) for change in incoming.changes],
             "held_back": [
                 {"path": one.path, "line": one.line, "entry": one.entry, "finding": one.name}
                 for one in incoming.findings
@@ -87,7 +92,7 @@ def _as_dict(pulled: Pulled) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lines(pulled: Pulled) -> Iterator[str]:
+def _lines(pulled: Pulled, *, dry_run: bool) -> Iterator[str]:
     incoming = pulled.incoming
     if incoming is None:
         yield f"nothing new on {pulled.branch} of {pulled.remote}"
@@ -95,6 +100,9 @@ def _lines(pulled: Pulled) -> Iterator[str]:
     done = f"merged, commit {pulled.commit[:7]}" if pulled.commit else "nothing merged"
     yield f"{incoming.commits} commits of {pulled.remote}: {done}"
     yield from _limited(_details(incoming))
+    if dry_run:
+        yield from _changes(incoming)
+        yield f"`memory pull{'' if pulled.remote == 'origin' else f' {pulled.remote}'}` merges it"
     for item in pulled.quarantined:
         yield f"  {item.id} waits in `memory review`: {item.reason}"
 
@@ -119,6 +127,15 @@ def _details(incoming: Incoming) -> Iterator[str]:
     for file in incoming.files:
         if not file.refused and file.path not in with_entries:
             yield f"  {file.action:8} {file.path}"
+
+
+def _changes(incoming: Incoming) -> Iterator[str]:
+    """Yield the lines that the merge would add and remove, file by file."""
+    for change in incoming.changes:
+        yield f"{change.path}:"
+        yield from (f"  {line}" for line in change.lines)
+        if change.more:
+            yield f"  and {change.more} more lines"
 
 
 def _limited(lines: Iterator[str]) -> Iterator[str]:

@@ -58,6 +58,13 @@ def test_a_pull_shows_what_would_change_and_merges_it(poisoned: Home) -> None:
     assert [row["entry"] for row in data["held_back"]] == ["KD-7F3A"]
     assert (data["settings"], data["approvals"]) == (["distill.endpoint"], ["q-1"])
     assert (poisoned.root / "MEMORY.md").read_text() == before
+    (lines,) = [change["lines"] for change in data["changes"] if change["path"] == "MEMORY.md"]
+    assert any(line.startswith("+ ") and "KD-7F3B" in line for line in lines)
+    shown = run(poisoned, "pull", "--dry-run").stdout
+    assert ATTACK not in shown + planned.stdout
+    assert "[held back by the guard:" in shown
+    assert '+ url = "https://evil.example/v1"' in shown
+    assert shown.endswith("`memory pull` merges it\n")
     done = run(poisoned, "pull")
     assert "says     Origin: user (2 entries)" in done.stdout
     text = (poisoned.root / "MEMORY.md").read_text()
