@@ -135,7 +135,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     builder.degraded += [] if request.at else _differing_memory(home)
     if tracks(home.root, WORKTREE_STATE):
         builder.degraded.append(f"git tracks {WORKTREE_STATE}, so nothing there is read. See `memory doctor`")
-    _add_context(builder, sections)
+    _add_context(builder, sections, room + hint)
     session = ""
     if request.continued is not None:
         session = _continued_part(builder, hint + _pool_floor(budget, settings) // 2, request.continued)
@@ -199,8 +199,11 @@ def _own_tokens(tokens: int, settings: AssemblerSettings) -> int:
     return math.ceil(least + (most - least) * (tokens - _TINY_TOKENS) / _TINY_TOKENS)
 
 
-def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
-    """Add layer 1, and the first part of layer 2 for a MEMORY.md over its share."""
+def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection], room: int) -> None:
+    """Add layer 1, and the first part of layer 2 for a MEMORY.md over its share.
+
+    The line that names what was left out is added only if it fits into *room* tokens beside them.
+    """
     builder.layers["L2"] = LayerLine(ms=0.0, tokens=0)
     for section in sections:
         if section.source.failed:
@@ -215,7 +218,9 @@ def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) ->
         _append(builder.stable, section.fitted.text)
         builder.sections.append(section.line())
         builder.entries += section.entry_lines()
-    _append(builder.stable, left_out_notice(sections))
+    notice = left_out_notice(sections)
+    if builder.count("".join([*builder.stable, notice])) <= room:
+        _append(builder.stable, notice)
     tokens = sum(line.tokens for line in builder.sections if line.action != "indexed")
     builder.layers["L1"] = replace(builder.layers["L1"], tokens=tokens)
 
