@@ -46,6 +46,7 @@ from agent_home.forgetting.variants import encoded, respelled, topic_words
 from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.salt import ensure_salt, read_salt
+from agent_home.screening.originals import drop_originals
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
@@ -202,6 +203,8 @@ def forget(
     with hold_home(home):
         recover(home)
         _commit_tracked(home, erase(home, target), target, actor)
+        # what is forgotten has marks in place of personal data, and an original does not have the marks
+        drop_originals(home, {turn.source for turn in plan.turns if turn.passages})
     say("rebuilding the index")
     notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None

@@ -114,8 +114,9 @@ def home_files(home: Home) -> Iterator[str]:
 def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
     """Erase the target from every file that the gateway does not write.
 
-    Return the old and the new path of each changed file, in order. Each file is replaced in one step. Call with the
-    home's lock held, and after :func:`agent_home.store.gateway.recover`.
+    Return the old and the new path of each changed file, in order. Each file is replaced in one step. A file of the
+    quarantine is named by its id, and is removed whole when its name has the target: under another name nobody would
+    find it. Call with the home's lock held, and after :func:`agent_home.store.gateway.recover`.
     """
     known = tracked_files(home)
     changed = []
@@ -125,6 +126,10 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
         if is_gateway_file(relative, known):
             continue
         path, name = home.absolute(relative), redacted_path(relative, target)
+        if name != relative and _kind(relative) == "quarantine":
+            storage.remove(path)
+            changed.append((relative, relative))
+            continue
         try:
             text = storage.read_bytes(path).decode("utf-8")
         except UnicodeDecodeError:

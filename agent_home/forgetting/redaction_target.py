@@ -254,6 +254,8 @@ def _redacted_json(text: str, target: RedactionTarget) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return target.redact(text)
+    if isinstance(value, dict):
+        target = target.beside(str(value.get("source", "")))
     changed = _redacted_value(value, target, target.mark)
     if changed == value:
         return text

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ from .. import storage
 if TYPE_CHECKING:
     from ..home import Home
 
-__all__ = ["FORGOTTEN", "Original", "expire", "is_kept", "keep", "original", "originals"]
+__all__ = ["FORGOTTEN", "Original", "drop_originals", "expire", "is_kept", "keep", "original", "originals"]
 
 #: Rule of the finding that stands for a forgotten text.
 FORGOTTEN = "forgotten"
@@ -83,3 +83,11 @@ def expire(home: Home, now: datetime, days: int) -> int:
     for item in old:
         storage.remove(home.quarantine / f"{item.id}.json")
     return len(old)
+
+
+def drop_originals(home: Home, sources: Collection[str]) -> int:
+    """Remove the originals of the messages *sources*, and return their number. The caller holds the home's lock."""
+    found = [item for item in originals(home) if item.source in sources]
+    for item in found:
+        storage.remove(home.quarantine / f"{item.id}.json")
+    return len(found)

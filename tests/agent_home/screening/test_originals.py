@@ -64,6 +64,43 @@ def test_forgetting_erases_an_original(home: Home) -> None:
     assert PHONE not in json.dumps([item.text for item in originals(home)])
 
 
+def test_forgetting_its_id_removes_an_original(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}", f"Call Eve on {PHONE}")
+    first, second = originals(home)
+    result = CliRunner().invoke(cli, ["forget", first.id, "--apply", "--home", str(home.root)])
+    assert result.exit_code == 0, result.output
+    assert "found nowhere" in result.output
+    assert list(originals(home)) == [second]
+    assert [path.name for path in home.quarantine.iterdir()] == [f"{second.id}.json"]
+
+
+def test_no_name_in_quarantine_is_rewritten(home: Home) -> None:
+    held = home.quarantine / "q-0123456789.json"
+    held.parent.mkdir(exist_ok=True)
+    held.write_text('{"id": "q-0123456789", "text": "The word is blue heron"}', encoding="utf-8")
+    result = CliRunner().invoke(cli, ["forget", "Q-0123456789", "--apply", "--home", str(home.root)])
+    assert result.exit_code == 0, result.output
+    assert list(home.quarantine.iterdir()) == []
+
+
+def test_forgetting_any_words_of_an_original_erases_them_there(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE} about the kestrel")
+    result = CliRunner().invoke(cli, ["forget", "kestrel", "--apply", "--home", str(home.root)])
+    assert result.exit_code == 0, result.output
+    (item,) = originals(home)
+    assert "kestrel" not in item.text
+    assert PHONE in item.text
+
+
+def test_forgetting_an_entry_removes_the_originals_of_its_turns(home: Home) -> None:
+    imported(home, f"Decision: we call Bob on {PHONE} before each launch.", f"Call Eve on {PHONE}")
+    done = CliRunner().invoke(cli, ["close", "s", "--json", "--home", str(home.root)])
+    (entry,) = json.loads(done.stdout)["entries"]
+    result = CliRunner().invoke(cli, ["forget", entry["id"], "--apply", "--home", str(home.root)])
+    assert result.exit_code in {0, 1}, result.output
+    assert [item.source for item in originals(home)] == ["s#m1"]
+
+
 def test_a_message_with_something_forgotten_is_not_kept(home: Home) -> None:
     imported(home, "The word is blue heron")
     result = CliRunner().invoke(cli, ["forget", "blue heron", "--apply", "--home", str(home.root)])
