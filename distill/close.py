@@ -23,7 +23,7 @@ from agent_home.salt import read_salt
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
 from agent_home.store.gateway import Transaction, WriteOutcome, prepare, transaction
-from agent_home.store.machine_state import hold_home
+from agent_home.store.machine_state import drop_expired, hold_home
 from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.speakers import SpeakerRoles, resolve_speakers
 from agent_home.store.transcript import Turn
@@ -210,6 +210,7 @@ def close_all(
         HomeError: an earlier write is still uncommitted and cannot be committed now either.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
+    drop_expired(home, now)
     prepare(home, now)
     waiting = unclosed(home)
     closed, failed = [], []

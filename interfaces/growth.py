@@ -1,15 +1,19 @@
-"""Check what grows in a home for as long as it is used: loose objects of git, and records of the machine."""
+"""Check what grows in a home for as long as it is used: loose objects of git, records, and originals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from agent_home.git import packing
 from agent_home.home import Home
+from agent_home.screening.originals import expired, kept_days
 
-__all__ = ["packing_check", "records_check"]
+from .counts import counted
+
+__all__ = ["originals_check", "packing_check", "records_check"]
 
 #: As many times the objects that make a night pack mean that no night has packed for long.
 _OVERDUE = 10
@@ -40,6 +44,15 @@ def packing_check(home: Home) -> _Result:
     if state.loose - state.left >= _OVERDUE * state.least:
         return "warning", f"{state}, {since}. `memory distill` packs them. Run it every night"
     return "ok", f"{state}, {since}"
+
+
+def originals_check(home: Home, now: datetime) -> _Result:
+    """Return whether an original of a message with personal data is older than the settings let it be."""
+    over = expired(home, now)
+    if not over:
+        return "ok", "no original of a message is kept for too long"
+    detail = f"{counted(len(over), 'original')} of messages with personal data, kept past their {kept_days(home)} days"
+    return "warning", f"{detail}. `memory doctor --fix` drops them, as the next `memory close` does"
 
 
 def records_check(home: Home) -> _Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from agent_home import clock
 from agent_home.errors import HomeError, Locked
@@ -14,6 +15,7 @@ from agent_home.git.hook import hook_state, install_hook
 from agent_home.git.merge_driver import driver_state, install_driver
 from agent_home.home import Home
 from agent_home.lock import hold
+from agent_home.screening import originals
 from agent_home.store import losses, machine_state, proposals, recovery
 
 from .counts import counted
@@ -29,7 +31,7 @@ class Repair:
     done: bool = True
 
 
-def repair(home: Home) -> list[Repair]:
+def repair(home: Home, now: datetime) -> list[Repair]:
     """Repair *home* and return what was repaired, and what could not be.
 
     Raises:
@@ -37,6 +39,7 @@ def repair(home: Home) -> list[Repair]:
     """
     repairs: tuple[Callable[[Home], Iterator[str]], ...] = (
         _leftovers, _interrupted, _losses, _proposals, _hook, _driver, _permissions,
+        lambda home: _originals(home, now),
     )  # fmt: skip
     found: list[Repair] = []
     with machine_state.hold_home(home):
@@ -85,6 +88,11 @@ def _driver(home: Home) -> Iterator[str]:
     if driver_state(home).state in {"absent", "outdated"}:
         install_driver(home)
         yield "installed the merge driver"
+
+
+def _originals(home: Home, now: datetime) -> Iterator[str]:
+    if dropped := originals.expire(home, now):
+        yield f"dropped {counted(dropped, 'expired original')} of messages that lost personal data"
 
 
 def _permissions(home: Home) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ..salt import ensure_salt, read_salt
 from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
 from ..store import transcript
-from ..store.machine_state import hold_home
+from ..store.machine_state import drop_expired, hold_home
 from . import chat, claude_code
 from .batch import ParsedFile, file_lines
 
@@ -144,6 +144,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
             redacted += appended.redacted
             quarantined += appended.quarantined
             dropped += appended.dropped
+    drop_expired(home, now or clock.now())
     other_format = [path for path in unusable if _has_messages(path, _OTHER[parse])]
     if parse is claude_code.parse and recognised:
         unusable = other_format

@@ -11,11 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from guard import Action, Finding, GuardSettings, Source, Verdict
+from guard import Action, Finding, Source, Verdict
 
 from ..documents.document import Block, parse
 from ..documents.entry import Entry
@@ -23,7 +22,7 @@ from ..documents.provenance import origin_of_blocks
 from ..errors import GuardRefused
 from ..home import Home
 from .added_blocks import runs, same_words
-from .originals import FORGOTTEN, expire, is_kept, keep
+from .originals import FORGOTTEN, is_kept, keep, kept_days
 from .quarantine import Quarantined, hold_back, id_of
 from .review_ledger import Decisions, fields_alone
 from .shared_secrets import with_shared_secrets
@@ -108,17 +107,15 @@ class WriteScreening:
         ]
         shared = with_shared_secrets(texts, verdicts, [str(row.get("role", "")) for row in rows])
         screened = []
-        kept_days = self._home.manifest.settings("guard", GuardSettings).keep_originals_days
+        keeps = kept_days(self._home) > 0
         for row, before, after, verdict in zip(rows, texts, shared, verdicts, strict=True):
             was = self.redacted
             stored = self.row(path, {**row, keys[0]: after}, keys)
             self.redacted = max(self.redacted, was + (after != before))
             screened.append(stored)
-            if kept_days and after == before and path.startswith("sessions/") and is_kept(verdict):
+            if keeps and after == before and path.startswith("sessions/") and is_kept(verdict):
                 keep(self._home, before, source=f"{self._session}#{row.get('id', '')}", ts=self._ts)
                 self.kept += 1
-        if self.kept:
-            expire(self._home, datetime.fromisoformat(self._ts), kept_days)
         return screened
 
     def row(self, path: str, row: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

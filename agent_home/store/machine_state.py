@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from .. import storage
@@ -22,10 +23,11 @@ from ..git.own_folder import refuse_links_out
 from ..git_folder import WORKTREE_STATE, tracks
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S, hold
+from ..screening import originals
 from ..screening.private_folders import cover_private_folders
 from . import unverified
 
-__all__ = ["UNTRACK", "LooseMode", "close_modes", "hold_home", "is_waiting", "loose_modes", "tracked"]
+__all__ = ["UNTRACK", "LooseMode", "close_modes", "drop_expired", "hold_home", "is_waiting", "loose_modes", "tracked"]
 
 #: The command that takes a pulled ``.memory`` out of git and off the disk.
 UNTRACK = f"git rm -r -q -f {WORKTREE_STATE} && git commit -m 'Untrack machine state'"
@@ -78,6 +80,18 @@ def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
         with suppress(NoRepository, OSError):  # a home without git, or with a folder that nobody may write
             cover_private_folders(home.root)
         yield
+
+
+def drop_expired(home: Home, now: datetime) -> int:
+    """Remove the originals of messages that have expired, and return their number. The lock is taken only for some.
+
+    Raises:
+        HomeError: see :func:`hold_home`.
+    """
+    if not originals.expired(home, now):
+        return 0
+    with hold_home(home):
+        return originals.expire(home, now)
 
 
 def is_waiting(home: Home) -> bool:

@@ -62,6 +62,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     `git revert` stays undone on this machine, unless --again is given. The exit code is 1 when the guard quarantined a
     text, or when a session of --all could not be closed or the transcripts of closed sessions are missing.
     """
+    from agent_home.store.machine_state import drop_expired
     from distill.close import close as close_one
     from distill.close import close_all
 
@@ -78,6 +79,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
         )
         closed, failed, absent = done.closed, done.failed, done.absent
     else:
+        drop_expired(home, invocation.moment)
         closed = (
             close_one(home, session or "", now=invocation.moment, models=home_models(home, invocation), again=again),
         )

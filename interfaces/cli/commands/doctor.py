@@ -34,12 +34,13 @@ def doctor(context: click.Context, invocation: Invocation, *, fix: bool) -> None
     degraded service, for example search without a model, is only a warning. What a fresh clone lacks is information.
 
     --fix completes an interrupted write, brings back entries that an edit by hand removed in bulk, removes locks that a
-    killed command left and proposals that git cannot read, and installs the commit hook and the merge driver.
+    killed command left, proposals that git cannot read and expired originals of messages, and installs the commit hook
+    and the merge driver.
     """
     from interfaces.health import examine
     from interfaces.repair import repair
 
-    fixed = repair(invocation.home) if fix else []
+    fixed = repair(invocation.home, invocation.moment) if fix else []
     checks = examine(invocation.home, invocation.moment)
     lines = [f"{'fixed' if one.done else 'not fixed':8} {one.what}" for one in fixed]
     lines += [f"{check.status:8} {check.name:14} {check.detail}" for check in checks]

@@ -126,20 +126,21 @@ def originals(invocation: Invocation, original_id: str) -> None:
     """List originals of redacted messages, or print one.
 
     Messages that lost personal data are kept on this machine for 30 days (`keep_originals_days` under `[guard]`).
-    Messages with a secret are not. A text is printed at a terminal only. `memory forget` erases it.
+    Messages with a secret are not. A text is printed at a terminal only. `memory forget` erases it. The next
+    `memory close`, `import` or `distill` drops what is older.
     """
     from agent_home.screening.originals import original
     from agent_home.screening.originals import originals as kept
 
     if not original_id:
-        items = list(kept(invocation.home))
+        items = list(kept(invocation.home, invocation.moment))
         rows = [{"id": item.id, "source": item.source, "ts": item.ts} for item in items]
         lines = [f"{item.id}  {item.ts[:10]}  {revealed(item.source)}" for item in items]
         invocation.show({"originals": rows}, lines or ["No originals are kept"])
         return
     if invocation.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("an original is printed at a terminal only. Run the command there, without --json")
-    item = original(invocation.home, original_id)
+    item = original(invocation.home, original_id, invocation.moment)
     if item is None:
         raise click.UsageError(f"no original {original_id!r} is kept. List them with `memory review originals`")
     invocation.show({}, [revealed(line) for line in item.text.splitlines()])
