@@ -17,7 +17,6 @@ from guard.secrets.generic import GENERIC
 from guard.secrets.pattern import any_of
 from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet, SecretRule
-from guard.secrets.told_model import find_told_values
 from guard.secrets.told_secrets import find_told_secrets
 from guard.secrets.value_model import password_likeness
 from guard.text.canonical import TextVariant
@@ -37,9 +36,6 @@ _MOST_VALUES = 200
 _SHORTEST = 6
 _LIKELY = 2.0
 """Log odds that a value needs for its copies to count elsewhere."""
-
-_TOLD = frozenset({"told-secret", "told-value", "told-word"})
-"""Rules that find whole values. In a conversation, those of longer messages were judged with their message."""
 
 _VALUE_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
 _CLOSING = "\"'`)]*"
@@ -86,10 +82,6 @@ def find_split_secrets(text: str, rule_sets: Sequence[RuleSet] = ()) -> Iterator
                 parts = list(_parts(segments, start, end))
                 if len(parts) > 1 and not is_public(variant.text, start, end) and not _has_whole(rule, text, parts):
                     yield from (replaced_match("secret", f"split-{rule.name}", rule.kind, part) for part in parts)
-    for match in (*find_told_secrets(variant), *find_told_values(variant)):
-        parts = list(_parts(segments, match.start, match.end))
-        if len(parts) > 1:
-            yield from (replaced_match("secret", "split-told", match.kind, part) for part in parts)
 
 
 def find_repeats(text: str, secrets: Sequence[tuple[str, str]]) -> Iterator[Match]:
@@ -132,15 +124,13 @@ def find_in_conversation(
             pieces.append(end)
             length += len(end) + 1
     text = "\n".join(pieces)
-    variant = TextVariant(text, text)
-    told = (*find_told_secrets(variant), *find_told_values(variant, answers=True))
-    for match in (*find_split_secrets(text, rule_sets), *told):
+    for match in (*find_split_secrets(text, rule_sets), *find_told_secrets(TextVariant(text, text))):
         start, number, offset = places[bisect_right(places, match.start, key=lambda place: place[0]) - 1]
         first, last = match.start - start + offset, match.end - start + offset
         alone = len(messages[number]) <= 2 * _END_CHARS and len(messages[number].split()) <= _ANSWER_WORDS
-        if last <= len(messages[number]) and (match.rule not in _TOLD or alone):
+        if last <= len(messages[number]) and (match.rule != "told-secret" or alone):
             found[number].append((first, last, match.kind))
-    return [list(dict.fromkeys(spans)) for spans in found]
+    return found
 
 
 def _has_whole(rule: SecretRule, text: str, parts: Sequence[tuple[int, int]]) -> bool:

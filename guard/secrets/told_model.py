@@ -6,7 +6,6 @@ tell a secret and on texts that do not. No rule and no list of words says how a 
 """
 
 import math
-import re
 import struct
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 from guard.match import Match
 from guard.redaction import replaced_match
-from guard.secrets.public_values import is_public
+from guard.secrets.public_values import is_public, is_reference
 from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
 from guard.secrets.told_features import (
     FARTHEST,
@@ -67,46 +66,24 @@ _MOST_REGIONS = 40
 _NAMES_WEIGH = 4.0
 """Log odds that names beside a candidate add at most. A candidate that lacks more is not looked at again."""
 
-_ADDRESS = re.compile(r"[\w.~-]{1,64}#[\w.~-]{1,64}")
-"""The address of a message: its session and its id."""
 
-_BEFORE = 240
-"""Characters before a candidate in which the name of its field is looked for."""
-
-_FIELD = re.compile(
-    r"(?m)^[ \t]+(?:Evidence|Retires|Sources|Superseded-By|Supersedes): [^\n]*\Z"
-    r"|\"(?:account|channel|cwd|id|session|ts)\": ?\"[^\"\n]*\Z"
-)
-"""What stands before the value of a field of an entry, or of a row of a transcript that is no text of somebody."""
-
-
-def find_told_values(variant: TextVariant, *, answers: bool = False) -> Iterator[Match]:
-    """Yield the secrets that *variant* tells, with offsets into its source.
-
-    With *answers*, a line of one value may answer the line before it, as in a conversation.
-    """
+def find_told_values(variant: TextVariant) -> Iterator[Match]:
+    """Yield the secrets that *variant* tells, with offsets into its source."""
     model = told_model()
     possible = (
         candidate
         for candidate in shaped_candidates(variant.text)
-        if model.is_possible(variant.text, candidate) and not _is_address(variant.text, candidate)
+        if model.is_possible(variant.text, candidate) and not is_reference(variant.text, candidate.start, candidate.end)
     )
     candidates = list(islice(possible, _MOST_JUDGED))
     words = TextWords(variant.text, candidates)
     for candidate in candidates:
-        score = model.score(words, candidate, answers=answers)
+        score = model.score(words, candidate)
         if score < model.least or is_public(variant.text, *candidate[:2]):
             continue
         kind = "code" if candidate.kind == Kind.NUMBER else "password"
         yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
     yield from _find_words(variant)
-
-
-def _is_address(text: str, candidate: Candidate) -> bool:
-    """Return whether *candidate* is the address of a message, or stands in a field of an entry or of a JSON row."""
-    if _ADDRESS.fullmatch(text, candidate.start, candidate.end):
-        return True
-    return _FIELD.search(text[max(0, candidate.start - _BEFORE) : candidate.start]) is not None
 
 
 def _find_words(variant: TextVariant) -> Iterator[Match]:
@@ -159,15 +136,15 @@ class ToldModel:
             self._form_sum(text[candidate.start : candidate.end], candidate.kind) * self._form_scale >= self._least_form
         )
 
-    def score(self, words: TextWords, candidate: Candidate, *, answers: bool = False) -> float:
+    def score(self, words: TextWords, candidate: Candidate) -> float:
         """Return the log odds that the text of *words* tells *candidate* as a secret.
 
-        Without *answers*, letters and digits need two words beside them in their sentence.
+        Letters and digits need two words beside them in their sentence.
         """
         value = words.text[candidate.start : candidate.end]
         window = window_of(words, candidate)
         beside = window.same_left + window.same_right
-        if not (window.left or window.right) or (beside < _LEAST_WORDS and not answers and value.isalnum()):
+        if not (window.left or window.right) or (beside < _LEAST_WORDS and value.isalnum()):
             return -math.inf  # nothing says what it is
         form = self._form_sum(value, candidate.kind)
         form += self._form(list(place_buckets(words.text, candidate, window)))

@@ -16,7 +16,7 @@ from itertools import islice
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.pattern import compile_pattern
-from guard.secrets.public_values import is_public
+from guard.secrets.public_values import is_field_value, is_id_elsewhere, is_public
 from guard.secrets.value import is_plausible_value
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import TextVariant
@@ -71,10 +71,14 @@ def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
         told = _told_after(variant.text, kind, (start, end), min(upto, end + _AHEAD))
         if told is None and kind in {"password", "key"}:
             told = _told_before(variant.text, kind, max(after, start - _BEHIND), start)
-        if told is not None and not is_public(variant.text, *told):
+        if told is not None and not _is_no_secret(variant.text, end, *told):
             yield replaced_match(
                 "secret", "told-secret", "secret" if kind == "key" else "password", variant.span(*told)
             )
+
+
+def _is_no_secret(text: str, name_end: int, start: int, end: int) -> bool:
+    return is_public(text, start, end) or is_field_value(text, start) or is_id_elsewhere(text, name_end, start, end)
 
 
 # ------------------------------------------------------------------------------------------------------------ names

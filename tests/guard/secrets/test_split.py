@@ -40,16 +40,11 @@ def test_an_answer_that_is_a_password_is_found_by_its_question() -> None:
     assert find_in_conversation(["what is the wifi password?", "Kiesel-Bach!74"]) == [[], [(0, 14, "password")]]
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [["¿cuál es la clave del portal?", "Tormenta-19"], ["can you remind me of the alarm code", "sure", "4471"]],
-)
-def test_an_answer_that_the_model_knows_is_found_by_its_question(messages: list[str]) -> None:
-    found = find_in_conversation(messages)
-    assert found[:-1] == [[] for _ in messages[1:]]
-    assert {(start, end) for start, end, _ in found[-1]} == {(0, len(messages[-1]))}
-
-
 def test_an_answer_to_another_question_stays() -> None:
-    for messages in (["how many people came?", "4471"], ["order number?", "INV-20417"], ["which one?", "v2.14.3-rc1"]):
+    for messages in (
+        ["how many people came?", "4471"],
+        ["The dentist appointment with Dr. Shah on the 12th.", "no, the 14th"],
+        ["order number?", "INV-20417"],
+        ["which one?", "v2.14.3-rc1"],
+    ):
         assert find_in_conversation(messages) == [[], []]

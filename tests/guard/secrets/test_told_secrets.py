@@ -48,3 +48,24 @@ def test_a_told_secret_is_redacted(secret: str) -> None:
 )  # fmt: skip
 def test_talk_about_credentials_passes(text: str) -> None:
     assert screen(text, "user", "memory").text == text
+
+
+_UUID = "7c1b52e0-94d3-4f0a-8a6e-2f51c0d7b9a4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"All tests pass. ({_UUID}#b3d1a6c2-0000-4000-8000-000000000026)",
+        f"The token counts are right now. ({_UUID}#m4)",
+        f"Conclusion: the tests pass on CI now.\n  Sources: {_UUID}#m4 · Origin: agent",
+        "Lesson: the tests pass only with commit 9f8e7d6c5b4a39281706f5e4d3c2b1a098765432.",
+    ],
+)
+def test_an_id_or_a_field_behind_the_name_of_a_credential_is_no_secret(text: str) -> None:
+    assert screen(text, "agent", "daily").text == text
+
+
+@pytest.mark.parametrize("value", ["9f8e7d6c5b4a39281706f5e4d3c2b1a0"])
+def test_an_id_that_is_told_as_a_credential_is_one(value: str) -> None:
+    assert value not in screen(f"the api key is {value}", "user", "memory").text
