@@ -1,9 +1,9 @@
 """Own the review queue: quarantined texts and proposals, and a person's decisions about them.
 
 Only a person may decide (design rule 10). The command asks a person at a terminal, or gets a name. This module checks
-that the name is neither a part of this program nor the proposer. The name is recorded in the commit's trailer ``Actor``
-and in the audit. A job that makes up a name cannot be told from a person here. The recorded name protects against it,
-and no part of this program ever passes one by itself.
+that the name is neither a part of this program, nor the agent, nor the author. It is recorded in the commit's trailer
+``Actor`` and in the audit. A job that makes up a name cannot be told from a person here. The recorded name protects
+against it, and no part of this program ever passes one by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agent_home.store.set_aside import SetAside
 
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable, NotShown
 from ..statements.risk import RISKS, Risk, risk_of
-from . import quarantine_review
+from . import deciders, quarantine_review
 from .entry_losses import accept_loss, plan_loss, reject_loss, settle_losses
 from .entry_proposals import (
     accept_proposal,
@@ -61,6 +61,7 @@ __all__ = [
     "note_shown",
     "plan",
     "reject",
+    "require_decider",
     "require_person",
     "undecided",
     "up_to_risk",
@@ -185,7 +186,7 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
         NotShown: *item* is foreign, and nobody on this machine was shown it.
         NotPlaceable, HomeError: the text could not be written and still waits.
     """
-    person = require_person(home, person, item.actor)
+    person = require_decider(home, item, person)
     if item.foreign and not was_shown(home, item.commit):
         raise NotShown(item.id)
     if item.kind == "proposal":
@@ -236,7 +237,7 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
         NotPlaceable: *item* is not a proposal.
         GuardRefused: the guard does not allow *text* unchanged.
     """
-    person = require_person(home, person, item.actor)
+    person = require_decider(home, item, person)
     if item.kind != "proposal":
         raise NotPlaceable(item.id, "only a proposal can be edited. Accept or reject it")
     edit_proposal(home, _proposal(home, item), text, person=person)
@@ -260,7 +261,7 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
         NotAllowed: *person* may not decide this.
         HomeError: the decision could not be written, and the text still waits.
     """
-    person = require_person(home, person, item.actor)
+    person = require_decider(home, item, person)
     if item.kind == "proposal":
         commit = reject_proposal(home, _proposal(home, item), person=person, now=now)
     elif item.kind == "loss":
@@ -270,6 +271,20 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
     else:
         commit = quarantine_review.reject_quarantined(home, _item(home, item), person=person, now=now)
     return ReviewOutcome(item=item, action="rejected", person=person, path=item.path, commit=commit)
+
+
+def require_decider(home: Home, item: ReviewItem, name: str) -> str:
+    """Normalise *name* and return it when that person may decide about *item*.
+
+    Raises:
+        NotAllowed: see :func:`require_person`, or *name* is the agent's or that of somebody who said the text.
+    """
+    person = require_person(home, name, item.actor)
+    if deciders.is_agent(home, person):
+        raise NotAllowed(person, f"this is the name of the agent of this home. {deciders.WHO_MAY}")
+    if deciders.is_author(home, person, item_id=item.id, session=item.session, text=item.text):
+        raise NotAllowed(person, f"the author of a text cannot decide about it. {deciders.WHO_MAY}")
+    return person
 
 
 def require_person(home: Home, name: str, proposer: str) -> str:
@@ -284,7 +299,7 @@ def require_person(home: Home, name: str, proposer: str) -> str:
     if person.casefold() in _PROGRAM_NAMES:
         raise NotAllowed(person, "this is the name of a part of the program. Give your own name")
     if proposer and person.casefold() == " ".join(proposer.split()).casefold():
-        raise NotAllowed(person, "the proposer of a text cannot accept or reject it")
+        raise NotAllowed(person, f"the proposer of a text cannot accept or reject it. {deciders.WHO_MAY}")
     if not ScreeningService(home).allows(MEMORY, person, "user"):
         raise NotAllowed("[name]", "the guard does not allow this name. Give another one")
     return person

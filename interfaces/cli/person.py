@@ -8,7 +8,7 @@ import click
 
 from .invocation import Invocation
 
-__all__ = ["person_option", "the_person"]
+__all__ = ["person_if_known", "person_option", "the_person"]
 
 person_option = click.option(
     "--as", "person", default="", metavar="PERSON", help="Name of the person who decides. Required without a terminal."
@@ -32,3 +32,11 @@ def the_person(invocation: Invocation, name: str) -> str:
     from agent_home.git.history import configured_name
 
     return configured_name(invocation.home.root) or getuser()
+
+
+def person_if_known(invocation: Invocation, name: str) -> str:
+    """Return what :func:`the_person` returns, or an empty string where it would refuse."""
+    try:
+        return the_person(invocation, name)
+    except click.UsageError:
+        return ""

@@ -13,7 +13,7 @@ from agent_home.visible import revealed
 
 from ..command import Command, Group
 from ..invocation import Invocation, options
-from ..person import person_option, the_person
+from ..person import person_if_known, person_option, the_person
 from .sync import index_changes
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def review(context: click.Context, invocation: Invocation) -> None:
     `reject ID` drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to
     reject it keeps them.
 
-    Only a person can decide, at a terminal or with --as PERSON. The commit and the audit record the name, which must
-    not be the name of the author of the text.
+    Only a person can decide, at a terminal or with --as PERSON: the owner, or a reviewer who did not say the text. The
+    commit and the audit record the name. The agent's name and that of a participant who said the text are refused.
     """
     if context.invoked_subcommand is None:
         _list(invocation)
@@ -152,7 +152,7 @@ def originals(invocation: Invocation, original_id: str) -> None:
     examples=(
         ("Accept one text", "memory review accept KD-7F3A"),
         ("Show what would be written", "memory review accept KD-7F3A --dry-run"),
-        ("Accept every proposal up to medium risk, without a terminal", "memory review accept --tier medium --as Ada"),
+        ("Accept proposals up to medium risk, without a terminal", "memory review accept --tier medium --as Grace"),
     ),
 )
 @click.argument("ids", metavar="[ID...]", nargs=-1)
@@ -175,7 +175,7 @@ def accept(
     came from elsewhere has no tier. `memory review show ID` shows it, and then it is accepted by its ID alone.
     """
     from distill.review.queue import accept as accept_one
-    from distill.review.queue import plan, undecided, up_to_risk, waiting
+    from distill.review.queue import plan, require_decider, undecided, up_to_risk, waiting
 
     if bool(ids) == (tier is not None):
         raise click.UsageError("name the IDs to accept, or give --tier for all proposals up to a risk")
@@ -192,10 +192,12 @@ def accept(
         raise click.UsageError(
             "--as-is and --redacted apply to quarantined texts. Use `memory review edit` for a proposal"
         )
+    person_name = (person_if_known if dry_run else the_person)(invocation, person) if items else ""
+    for item in items if person_name else ():  # all of them before the first is written
+        require_decider(home, item, person_name)
     if dry_run:
         outcomes = [plan(home, item, mode=_form(form)) for item in items]
     else:
-        person_name = the_person(invocation, person) if items else ""
         outcomes = [accept_one(home, item, person=person_name, now=now, mode=_form(form)) for item in items]
     _finish(invocation, outcomes)
 
@@ -227,7 +229,7 @@ def edit(invocation: Invocation, waiting_id: str, text: str, person: str) -> Non
     cls=Command,
     examples=(
         ("Reject one text", "memory review reject KD-7F3A"),
-        ("Reject two texts without a terminal", "memory review reject KD-7F3A LL-2M0Q --as Ada"),
+        ("Reject two texts without a terminal", "memory review reject KD-7F3A LL-2M0Q --as Grace"),
     ),
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)

@@ -74,7 +74,7 @@ def _list(invocation: Invocation) -> None:
         ("Agree to every setting that waits", "memory trust accept"),
         ("Agree to one of them", "memory trust accept distill.endpoint"),
         ("Let the listed approvals of others count", "memory trust accept --approvals"),
-        ("Agree in a script to exactly what was listed", "memory trust accept --digest 0f3c... --as Ada"),
+        ("Agree in a script to exactly what was listed", "memory trust accept --digest 0f3c... --as Grace"),
     ),
 )
 @click.argument("keys", metavar="[SETTING...]", nargs=-1)

@@ -10,16 +10,19 @@ from datetime import datetime
 import pytest
 
 from agent_home import storage
+from agent_home.creation import create
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.git.history import query
 from agent_home.home import Home
 from agent_home.screening import quarantine, review_ledger
+from agent_home.settings import OwnerSettings
 from agent_home.store import transcript
 from agent_home.store.gateway import WriteOutcome, transaction
 from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
 from distill.errors import NoSuchProposal, NotAllowed, NotPlaceable
+from distill.review.deciders import is_author
 from distill.review.quarantine_review import accept_quarantined
 from distill.review.queue import ReviewItem, accept, find, plan, reject, waiting
 
@@ -252,6 +255,68 @@ def test_the_author_of_a_text_cannot_decide_about_it(home: Home, now: datetime) 
         accept(home, item, person="ada", now=now)
     accept(home, item, person="Grace", now=now)
     assert ATTACK in storage.read_text(home.root / "Knowledge/a.md")
+
+
+@pytest.fixture
+def told(home: Home, now: datetime) -> ReviewItem:
+    """What a participant said, waiting for a person. Sam and the assistant said other things."""
+    manifest = home.root / "agent.toml"
+    manifest.write_text(re.sub(r"(?m)^name = .*", 'name = "Robin"', manifest.read_text()))
+    create(home.root, owner=OwnerSettings(names=("Grace",)), now=now)
+    said = [
+        ("user", "Grace", "Hello"),
+        ("user", "Mara Lind", ATTACK),
+        ("user", "Sam", "Hi"),
+        ("assistant", "Bot", "Yes"),
+    ]
+    transcript.append(
+        home, "g-1",
+        [Message(session="g-1", id=f"m{at}", role=role, name=name, content=text)
+         for at, (role, name, text) in enumerate(said)],
+        actor="import", now=now,
+    )  # fmt: skip
+    return only(Home(home.root), now)
+
+
+@pytest.mark.parametrize("person", ["Mara Lind", "@mara  lind", "Robin", "ROBIN"])
+def test_neither_who_said_a_text_nor_the_agent_decides(
+    told: ReviewItem, home: Home, now: datetime, person: str
+) -> None:
+    for decide in (accept, reject):
+        with pytest.raises(NotAllowed, match=r"The owner may .* or a reviewer who did not say it"):
+            decide(Home(home.root), told, person=person, now=now)
+
+
+@pytest.mark.parametrize("person", ["Grace", "Sam", "Ines"])
+def test_the_owner_and_a_reviewer_decide(told: ReviewItem, home: Home, now: datetime, person: str) -> None:
+    assert accept(Home(home.root), told, person=person, now=now).person == person
+
+
+@pytest.mark.parametrize(
+    ("text", "authors"),
+    [
+        ("- **[RC-2M0Q] 2026-11-20 Venue** - It has 40 seats.\n  Sources: g-1#m1", {"Mara Lind"}),
+        ("- **[RC-2M0Q] 2026-11-20 Venue** - It has 40 seats.\n  Sources: g-1#m1, g-1#m3", {"Mara Lind", "Bot"}),
+        ("- **[RC-2M0Q] 2026-11-20 Venue** - It has 40 seats.\n  Sources: g-1#m0", set()),
+        ("- **[RC-2M0Q] 2026-11-20 Venue** - Ines (participant) said: it has 40 seats.\n  Sources: x#m1", {"Ines"}),
+        ("It has 40 seats.", {"Mara Lind", "Sam", "Bot"}),  # nobody knows who of them said it
+    ],
+)
+@pytest.mark.usefixtures("told")
+def test_the_sources_of_an_entry_name_its_authors(home: Home, text: str, authors: set[str]) -> None:
+    said = {
+        name
+        for name in ("Grace", "Mara Lind", "Sam", "Bot", "Ines")
+        if is_author(Home(home.root), name, item_id="RC-2M0Q", session="" if "x#m1" in text else "g-1", text=text)
+    }
+    assert said == authors
+
+
+def test_the_assistant_does_not_decide_about_its_own_words(home: Home, now: datetime) -> None:
+    said = [Message(session="b-1", id="m1", role="assistant", name="Bot", content=ATTACK)]
+    transcript.append(home, "b-1", said, actor="import", now=now)
+    with pytest.raises(NotAllowed, match="author"):
+        accept(home, only(home, now), person="bot", now=now)
 
 
 def test_a_name_with_an_instruction_is_refused(home: Home, now: datetime, add: Add) -> None:

@@ -97,6 +97,14 @@ def test_a_job_cannot_decide(home: Home, quarantined_id: str, proposed_id: str) 
     assert len(json.loads(run(home, "list", "--json").stdout)["proposals"]) == 2
 
 
+def test_a_plan_checks_the_name_as_well(home: Home, quarantined_id: str) -> None:
+    for arguments in (("--dry-run", "--as", home.manifest.name), ("--as", home.manifest.name)):
+        result = run(home, "accept", quarantined_id, *arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "a reviewer who did not say it" in result.stderr
+    assert "would accept" in run(home, "accept", quarantined_id, "--dry-run", "--as", "Grace").stdout
+
+
 def test_accept_writes_the_text_and_prints_its_place(home: Home, quarantined_id: str, proposed_id: str) -> None:
     plan = run(home, "accept", quarantined_id, proposed_id, "--dry-run")
     assert plan.stdout.count("would accept") == 2

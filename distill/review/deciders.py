@@ -1,0 +1,64 @@
+"""Say who may not decide about a waiting text: whoever said it, other than the owner, and the agent of the home.
+
+A text names its turns in its field ``Sources``, or its place-holder stands in the transcript. Where no turn is known,
+every participant and the assistant of the session count as its authors.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator
+
+from agent_home.documents.placement import as_entry
+from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
+from agent_home.store import transcript
+from agent_home.store.speakers import owner_settings, resolve_speakers, speaker_label
+from agent_home.store.transcript import Message
+
+__all__ = ["WHO_MAY", "is_agent", "is_author"]
+
+#: Who may decide, as refusals say it.
+WHO_MAY = "The owner may ([owner] in agent.toml), or a reviewer who did not say it"
+#: The name before what a participant said, see ``distill.summary.participants``.
+_TOLD = lazy_regex(r"(?m)(?P<name>[^\n:*]{1,60}?)(?: \(participant\) said|\uff08参与者\uff09说)")
+
+
+def is_agent(home: Home, person: str) -> bool:
+    """Return whether *person* is the name of the agent that the home belongs to."""
+    return bool(_forms(person) & _forms(home.manifest.name))
+
+
+def is_author(home: Home, person: str, *, item_id: str, session: str, text: str) -> bool:
+    """Return whether *person* said the waiting *text*, as a participant or as the assistant. The owner never counts.
+
+    Raises:
+        GuardRefused: the guard cannot run, so that a session's file is not known.
+    """
+    own = _forms(person)
+    if any(own & _forms(name) for name in owner_settings(home).names):
+        return False
+    entry = as_entry(text)
+    named = (part.strip() for part in (entry.fields.get("Sources", "") if entry else "").split(","))
+    sources = {source for source in named if "#" in source}
+    sessions = {source.rpartition("#")[0] for source in sources} | ({session} if session else set())
+    said = [message for one in sorted(sessions) for message in _messages(home, one)]
+    authors = [*_speakers(said, item_id, sources), *(match["name"].split("]")[-1] for match in _TOLD.finditer(text))]
+    return any(own & _forms(name) for name in authors)
+
+
+def _messages(home: Home, session: str) -> tuple[Message, ...]:
+    path = transcript.session_path(home, session)
+    turns = transcript.read(path) if path is not None else []
+    return tuple(turn.message for turn in resolve_speakers(home, turns).turns)
+
+
+def _speakers(said: Collection[Message], item_id: str, sources: Collection[str]) -> Iterator[str]:
+    own = [message for message in said if message.source in sources or f"[quarantined {item_id}:" in message.content]
+    yield from (message.name for message in own or said if message.role in {"participant", "assistant"})
+
+
+def _forms(name: str) -> set[str]:
+    """Return *name* as it is compared: without case, accents' spelling, a leading ``@`` and what no label keeps."""
+    plain = " ".join(unicodedata.normalize("NFKC", name).split()).lstrip("@")
+    return {plain.casefold(), speaker_label(plain).casefold()} - {""}
