@@ -5,7 +5,7 @@ A match of a rule is dropped when the value or the text right beside it says so.
 
 import re
 
-__all__ = ["is_field_value", "is_id_elsewhere", "is_public", "is_reference"]
+__all__ = ["is_public", "is_row_field"]
 
 _BESIDE = 160
 """Characters on either side that are examined."""
@@ -30,42 +30,15 @@ _UNSET = re.compile(r"\$\{\w{1,60}:$")
 _SAMPLE_PAIR = re.compile(r"://(guest|user|username|postgres|root|admin|test|minio|minioadmin):$")
 
 
-_ADDRESS = re.compile(r"[\w.~-]{1,64}#[\w.~-]{1,64}")
-"""The address of a message: its session and its id."""
-
-_LINE = 240
+_ROW = 240
 """Characters before a value in which the name of its field is looked for."""
 
-_FIELD = re.compile(
-    r"(?m)^[ \t]+(?:Evidence|Origin|Retires|Sources|Superseded-By|Supersedes): [^\n]*\Z"
-    r"|\"(?:account|channel|cwd|id|session|ts)\": ?\"[^\"\n]*\Z"
-)
-"""What stands before the value of a field of an entry, or of a row of a transcript that is no text of somebody."""
-
-_ID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:#[\w.~-]{1,64})?|[0-9a-f]{32,128}")
-_FAR = 12
-"""Characters between the name of a credential and an id from which on the id is not its value."""
+_ROW_FIELD = re.compile(r"\"(?:account|channel|cwd|id|session|ts)\": ?\"[^\"\n]*\Z")
 
 
-def is_reference(text: str, start: int, end: int) -> bool:
-    """Return whether ``text[start:end]`` is the address of a message, or stands in a field of an entry or a row."""
-    return _ADDRESS.fullmatch(text, start, end) is not None or is_field_value(text, start)
-
-
-def is_field_value(text: str, start: int) -> bool:
-    """Return whether *start* is in a field of an entry, or of a row of a transcript that is no text of somebody."""
-    return _FIELD.search(text[max(0, start - _LINE) : start]) is not None
-
-
-def is_id_elsewhere(text: str, name_end: int, start: int, end: int) -> bool:
-    """Return whether ``text[start:end]`` is an id or a hash that is not the value of the name that ends before it.
-
-    "The tests pass only with commit 9f8e..." and "All tests pass. (7c1b...)" tell no password.
-    """
-    if not _ID.fullmatch(text, start, end):
-        return False
-    between = text[name_end:start]
-    return len(between) > _FAR or any(sign in between for sign in ".!?(")
+def is_row_field(text: str, start: int) -> bool:
+    """Return whether *start* is in a field of a row of a transcript that is no text of somebody."""
+    return _ROW_FIELD.search(text[max(0, start - _ROW) : start]) is not None
 
 
 def is_public(text: str, start: int, end: int) -> bool:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from guard.match import Match
 from guard.redaction import replaced_match
-from guard.secrets.public_values import is_public, is_reference
+from guard.secrets.public_values import is_public, is_row_field
 from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
 from guard.secrets.told_features import (
     FARTHEST,
@@ -37,6 +37,7 @@ from guard.secrets.told_features import (
 from guard.secrets.told_names import name_buckets
 from guard.secrets.told_words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
+from guard.text.ids import IdSpan, id_at, id_spans
 from guard.weight_table import WeightTable
 
 __all__ = ["HEAD", "PlainModel", "ToldModel", "find_told_values", "plain_model", "told_model"]
@@ -70,10 +71,11 @@ _NAMES_WEIGH = 4.0
 def find_told_values(variant: TextVariant) -> Iterator[Match]:
     """Yield the secrets that *variant* tells, with offsets into its source."""
     model = told_model()
+    ids = id_spans(variant.text)
     possible = (
         candidate
         for candidate in shaped_candidates(variant.text)
-        if model.is_possible(variant.text, candidate) and not is_reference(variant.text, candidate.start, candidate.end)
+        if model.is_possible(variant.text, candidate) and not _is_id(variant.text, candidate, ids)
     )
     candidates = list(islice(possible, _MOST_JUDGED))
     words = TextWords(variant.text, candidates)
@@ -83,15 +85,22 @@ def find_told_values(variant: TextVariant) -> Iterator[Match]:
             continue
         kind = "code" if candidate.kind == Kind.NUMBER else "password"
         yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
-    yield from _find_words(variant)
+    yield from _find_words(variant, ids)
 
 
-def _find_words(variant: TextVariant) -> Iterator[Match]:
+def _is_id(text: str, candidate: Candidate, ids: Sequence[IdSpan]) -> bool:
+    """Return whether *candidate* is an id, or stands in a field of an entry or of a JSON row."""
+    if id_at(text, ids, candidate.start, candidate.end) is not None:
+        return True
+    return is_row_field(text, candidate.start)
+
+
+def _find_words(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[Match]:
     """Yield the plain words and phrases that *variant* tells as secrets, with offsets into its source."""
     model = plain_model()
     for region in islice(plain_regions(variant), _MOST_REGIONS):
         for start, end in model.told(region):
-            if not is_public(variant.text, start, end):
+            if not is_public(variant.text, start, end) and id_at(variant.text, ids, start, end) is None:
                 yield replaced_match("secret", "told-word", "password", variant.span(start, end))
 
 

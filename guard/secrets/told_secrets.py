@@ -7,7 +7,7 @@ numbers need more: they must follow the name at once, end the clause, and look l
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -16,10 +16,11 @@ from itertools import islice
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.pattern import compile_pattern
-from guard.secrets.public_values import is_field_value, is_id_elsewhere, is_public
+from guard.secrets.public_values import is_public, is_row_field
 from guard.secrets.value import is_plausible_value
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import TextVariant
+from guard.text.ids import IdSpan, id_at, id_spans
 
 __all__ = ["find_told_secrets", "vocabulary"]
 
@@ -49,6 +50,14 @@ _SAID_EASTERN = re.compile(r"(?:です|だ|でした|입니다|이에요|예요|
 #: Small words and a small number: a machine, or a thing with a version. It needs a word that says: this is it.
 _HOST = re.compile(r"[a-z]+(?:-[a-z]+)*-v?\d{1,2}")
 _PLAIN = re.compile(r"[^\W\d_]{4,24}(?:-[^\W\d_]{2,24}){0,3}")
+#: "All tests pass", "it passes": a verb, and not the name of a password.
+_VERB = re.compile(
+    r"(?is).*(?:(?:[^\W\d]s|all|also|and|both|can|it|must|not|now|should|still|they|to|will) +pass|pass(?:e[sd]|ing))$"
+)
+_VERB_CHARS = 24
+_ID_NAMES = frozenset({"commit", "hash", "id", "message", "revision", "run", "session", "sha", "uuid"})
+_MOST_BETWEEN = 4
+"""Words between a name and its value where the value may also be an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +74,17 @@ class _Place:
 def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
     """Yield the secrets beside their names in *variant*, with offsets into its source."""
     names = list(_names(variant))
+    ids = id_spans(variant.text) if names else []
     for number, (kind, start, end) in enumerate(names):
         after = names[number - 1][2] if number else 0
         upto = names[number + 1][1] if number + 1 < len(names) else len(variant.text)
-        told = _told_after(variant.text, kind, (start, end), min(upto, end + _AHEAD))
+        told = _told_after(variant.text, kind, (start, end), min(upto, end + _AHEAD), ids)
         if told is None and kind in {"password", "key"}:
-            told = _told_before(variant.text, kind, max(after, start - _BEHIND), start)
-        if told is not None and not _is_no_secret(variant.text, end, *told):
+            told = _told_before(variant.text, kind, max(after, start - _BEHIND), start, ids)
+        if told is not None and not is_public(variant.text, *told) and not is_row_field(variant.text, told[0]):
             yield replaced_match(
                 "secret", "told-secret", "secret" if kind == "key" else "password", variant.span(*told)
             )
-
-
-def _is_no_secret(text: str, name_end: int, start: int, end: int) -> bool:
-    return is_public(text, start, end) or is_field_value(text, start) or is_id_elsewhere(text, name_end, start, end)
 
 
 # ------------------------------------------------------------------------------------------------------------ names
@@ -161,13 +167,19 @@ def _is_ideographic(character: str) -> bool:
 # ----------------------------------------------------------------------------------------------------------- values
 
 
-def _told_after(text: str, kind: str, name: tuple[int, int], upto: int) -> tuple[int, int] | None:
+def _told_after(
+    text: str, kind: str, name: tuple[int, int], upto: int, ids: Sequence[IdSpan]
+) -> tuple[int, int] | None:
     """Return the span of the value that follows the name, or None."""
     start, end = name
     if kind == "phrase" and (phrase := _phrase(text, end, upto)) is not None:
         return phrase
-    if (quoted := _QUOTED.search(text, end, upto)) is not None and _is_quoted_secret(
-        kind, text[end : quoted.start(1)], quoted[1]
+    if (
+        (quoted := _QUOTED.search(text, end, upto)) is not None
+        and _is_quoted_secret(kind, text[end : quoted.start(1)], quoted[1])
+        and not _is_only_id(
+            text, kind, name, _Place(*quoted.span(1), quoted[1], text[end : quoted.start(1)], True), ids
+        )
     ):
         return quoted.span(1)
     if kind == "code" and _opened().search(text, max(0, start - _BEHIND), upto) is None:
@@ -181,13 +193,15 @@ def _told_after(text: str, kind: str, name: tuple[int, int], upto: int) -> tuple
         if first < last:
             place = _Place(first, last, text[first:last], text[end:first], same_sentence)
             number = _NUMBER.match(text, first, upto)
-            if (
+            if _is_only_id(text, kind, name, place, ids):
+                pass
+            elif (
                 number is not None
                 and (kind != "key")
                 and _is_told_number(text, kind, text[start:end], place, number.end())
             ):
                 return first, number.end()
-            if _is_told_value(text, kind, text[start:end], place):
+            elif _is_told_value(text, kind, text[start:end], place):
                 return first, last
         if text[token.end() - 1] in ".!?":
             same_sentence = False
@@ -195,7 +209,7 @@ def _told_after(text: str, kind: str, name: tuple[int, int], upto: int) -> tuple
     return None
 
 
-def _told_before(text: str, kind: str, start: int, end: int) -> tuple[int, int] | None:
+def _told_before(text: str, kind: str, start: int, end: int, ids: Sequence[IdSpan]) -> tuple[int, int] | None:
     """Return the span of the value that stands before its name in one sentence, or None."""
     found = None
     for token in _TOKEN.finditer(text, start, end):
@@ -208,11 +222,34 @@ def _told_before(text: str, kind: str, start: int, end: int) -> tuple[int, int] 
             found = None
             continue
         least = _BEFORE + (3 if kind == "key" else 0)
-        if _HOST.fullmatch(text, first, last):
+        if _HOST.fullmatch(text, first, last) or id_at(text, ids, first, last) is not None:
             continue
         if _is_candidate(kind, text[first:last]) and password_likeness(text[first:last]) >= least:
             found = first, last
     return found
+
+
+def _is_only_id(text: str, kind: str, name: tuple[int, int], place: _Place, ids: Sequence[IdSpan]) -> bool:
+    """Return whether the word at *place* is an id, or stands in a field, and no name tells it as its value."""
+    found = id_at(text, ids, place.start, place.end)
+    if found is None:
+        return False
+    start, end = name
+    if (
+        not place.same_sentence
+        or (start < found.start if found.is_field else start >= found.start)
+        or (
+            text[start:end].lower().startswith("pass")
+            and _VERB.match(text[max(0, end - _VERB_CHARS) : end]) is not None
+        )
+    ):
+        return True
+    words = [word.strip(",:=").lower() for word in place.between.split()]
+    if not any(words):  # the name is right beside it, perhaps with a colon
+        return not (place.between or _is_eastern(text[end - 1]))
+    if kind == "key":
+        return not all(word in _connectors("is") for word in words if word)
+    return len(words) > _MOST_BETWEEN or not _is_connected(place.between) or not _ID_NAMES.isdisjoint(words)
 
 
 def _is_told_value(text: str, kind: str, name: str, place: _Place) -> bool:

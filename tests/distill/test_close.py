@@ -402,3 +402,18 @@ def test_a_list_of_the_user_below_a_heading_needs_no_folder_of_work(home: Home, 
     close(home, "fc-1", now=now)
     (entry,) = parse(memory(home)).entries()
     assert STEP in entry.title
+
+
+def test_ids_beside_words_that_may_name_a_credential_stay(home: Home, now: datetime) -> None:
+    session, first, second = (f"{part}-94d3-4f0a-8a6e-2f51c0d7b9a4" for part in ("7c1b52e0", "b3d1a6c2", "4e90f7a3"))
+    lines = ("Conclusion: the tests pass on CI now.", "Conclusion: the token counts are right now.")
+    messages = [
+        Message(session=session, id=name, ts=f"2026-11-20T09:0{n}:00", role="assistant", content=line)
+        for n, (name, line) in enumerate(zip((first, second), lines, strict=True))
+    ]
+    keep(home, messages, now)
+    close(home, session, now=now)
+    for text in (memory(home), daily(home)):
+        assert "REDACTED" not in text
+        assert f"{session}#{first}" in text
+        assert f"{session}#{second}" in text
