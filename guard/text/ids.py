@@ -12,9 +12,9 @@ from typing import NamedTuple
 __all__ = ["IdSpan", "id_at", "id_spans"]
 
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])")
-#: A short hash has a digit and a letter, unless the word before it says what it is.
+#: A short hash has a digit and a small letter, unless the word before it says what it is. Capitals are on stickers.
 _HASH = re.compile(
-    r"(?<![0-9A-Za-z_])(?=[0-9]*[A-Fa-f])(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{7,64}|[0-9A-F]{7,64})(?![0-9A-Za-z_])"
+    r"(?<![0-9A-Za-z_])(?=[0-9]*[A-Fa-f])(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{7,64}|[0-9A-F]{32,64})(?![0-9A-Za-z_])"
     r"|(?<=\b[Cc]ommit )`?[0-9a-f]{7,40}(?![0-9A-Za-z_])"
 )
 _ADDRESS = re.compile(r"(?<![\w.~-])[\w.~-]{1,128}#[\w.~-]{1,128}", re.ASCII)

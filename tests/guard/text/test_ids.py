@@ -80,3 +80,8 @@ def test_ids_are_found_in_linear_time() -> None:
         start = time.process_time()
         id_spans(part * (400_000 // len(part)))
         assert time.process_time() - start < 3
+
+
+def test_a_short_value_in_capitals_is_a_password_of_a_sticker() -> None:
+    text = "lol the router still has what the engineer wrote on the sticker, F7D2A90C11, nobody ever changed it"
+    assert "F7D2A90C11" not in screen(text, "user", "memory").text
