@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from .. import storage
@@ -163,7 +163,7 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
         del texts[path]
     return Incoming(
         commit=commit, base=base, texts=texts, files=tuple(files), entries=tuple(entries), findings=tuple(findings),
-        changes=tuple(changes),
+        changes=tuple(change for change in changes if change.path in texts),
         commits=len(git.text("rev-list", f"{head}..{commit}").split()),
         forward=base == head and not findings and {file.path for file in files} == set(texts),
         waiting=_waiting(home, texts), foreign=_foreign(home, texts),
@@ -371,17 +371,20 @@ def _changed_lines(path: str, ours: str, merged: str, held: Sequence[LocatedFind
 
     What the guard holds back is named and not shown: an agent may read the output.
     """
-    before, after = ours.splitlines(), merged.splitlines()
+    before, after = ours.split("\n"), merged.split("\n")  # as the guard counts lines
     for finding in held:
+        inside = False
         for place, line in enumerate(after):
-            if place + 1 == finding.line or (finding.entry and f"[{finding.entry}]" in line):
+            if line.startswith(("- **[", "#")):
+                inside = bool(finding.entry) and f"[{finding.entry}]" in line
+            if inside or place + 1 == finding.line:
                 after[place] = f"[held back by the guard: {finding.name}]"
     if len(before) + len(after) > _MOST_COMPARED:
         known = set(before)
         found = [f"+ {line}" for line in after if line not in known]
     else:
-        compared = difflib.unified_diff(before, after, n=0, lineterm="")
-        found = [f"{line[0]} {line[1:]}" for line in compared if not line.startswith(("---", "+++", "@@"))]
+        compared = islice(difflib.unified_diff(before, after, n=0, lineterm=""), 2, None)  # without the two file names
+        found = [f"{line[0]} {line[1:]}" for line in compared if line[0] in "+-"]
     found = [line[:_LONGEST_LINE] for line in found if line[2:].strip()]
     return ChangedLines(path=path, lines=tuple(found[:_MOST_LINES]), more=max(0, len(found) - _MOST_LINES))
 

@@ -113,27 +113,30 @@ def network_numbers() -> NetworkNumbers:
     return NetworkNumbers(**{name: data[name] for name in NetworkNumbers._fields})
 
 
-@cache
 def open_network() -> PassageNetwork | None:
     """Load the network once a process. Returns ``None`` where its memory or its library is lacking."""
-    try:
-        return None if lacking(_bytes()) else PassageNetwork()
-    except Exception:  # noqa: BLE001 - the libraries share no narrower exception, and the quick models decide alone
-        return None
+    found = _opened()
+    return None if isinstance(found, str) else found
 
 
 def network_problem() -> str:
-    """Return why the network cannot be used, and what to do, or an empty string. Reads its files, but loads nothing."""
+    """Return why the network cannot be used, and what to do, or an empty string. Compares its files and loads them."""
     named: dict[str, str] = json.loads((FOLDER / "network.json").read_bytes())["sha256"]
     for name, digest in named.items():
         path = FOLDER / name
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             return f"{path} is missing or changed. Install agent-home again"
-    return lacking(_bytes())
+    found = _opened()
+    return found if isinstance(found, str) else ""
 
 
-def _bytes() -> int:
-    return sum(path.stat().st_size for path in FOLDER.glob("network*"))
+@cache
+def _opened() -> PassageNetwork | str:
+    """Return the network, or why it cannot be loaded. The linear model decides alone then, and doctor tells why."""
+    try:
+        return lacking(sum(path.stat().st_size for path in FOLDER.glob("network*"))) or PassageNetwork()
+    except Exception as error:  # noqa: BLE001 - the libraries share no narrower exception; the reason is returned
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Install agent-home again"
 
 
 def _tokenizer(path: Path) -> Any:

@@ -10,7 +10,14 @@ import pytest
 
 from guard import screen
 from guard.inference import passage_network
-from guard.inference.passage_network import FOLDER, MAX_TOKENS, PassageNetwork, network_numbers, open_network
+from guard.inference.passage_network import (
+    FOLDER,
+    MAX_TOKENS,
+    PassageNetwork,
+    network_numbers,
+    network_problem,
+    open_network,
+)
 from guard.injection import classifier
 from guard.injection.classifier import SuspectSpan, windows
 
@@ -92,20 +99,22 @@ def test_a_damaged_file_means_no_network(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(Exception, match=r"(?i)protobuf|model"):
         PassageNetwork(tmp_path)
     monkeypatch.setattr(passage_network, "PassageNetwork", lambda: PassageNetwork(tmp_path))
-    open_network.cache_clear()
+    passage_network._opened.cache_clear()
     try:
         assert open_network() is None
+        assert network_problem()
     finally:
-        open_network.cache_clear()
+        passage_network._opened.cache_clear()
 
 
 def test_a_network_that_does_not_fit_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passage_network, "lacking", lambda size: "too large")
-    open_network.cache_clear()
+    passage_network._opened.cache_clear()
     try:
         assert open_network() is None
+        assert network_problem()
     finally:
-        open_network.cache_clear()
+        passage_network._opened.cache_clear()
 
 
 def test_the_gate_is_below_what_counts_as_suspected() -> None:
