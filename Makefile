@@ -22,11 +22,13 @@ lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m bench.style --check
+	$(BIN)/python -m bench.measure.rule_tables --check
 	$(BIN)/cog --check docs/*.md README.md
 
 fix: $(VENV)/.ready            ## what ruff can mend by itself, and the generated docs
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python -m bench.measure.rule_tables
 	$(BIN)/cog -r docs/*.md README.md
 
 bench: $(VENV)/.bench          ## every measurement beside its baseline; DATA=folder of evaluation data

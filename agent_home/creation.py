@@ -13,6 +13,8 @@ from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .consent.settings_in_effect import accept_settings
 from .documents.entry import Entry, new_id, section_of
 from .errors import GuardRefused, NotCreatable, SettingsInvalid
@@ -20,7 +22,6 @@ from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home, is_text
-from .lazy_regex import lazy_regex
 from .screening.quarantine import Quarantined
 from .screening.service import ScreeningService
 from .screening.write_policy import reason_of

@@ -18,10 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from guard.lazy_regex import lazy_regex
+
 from . import storage
 from .audience import FOLDERS, Audience
 from .errors import DocumentInvalid, SettingsBroken, SettingsInvalid
-from .lazy_regex import lazy_regex
 
 __all__ = [
     "MANIFEST",

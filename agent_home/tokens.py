@@ -24,8 +24,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from agent_home import token_weights
-
-from .lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["DEFAULT", "VOCABULARIES", "PieceCost", "TokenTable", "count_tokens", "pretokenize"]
 

@@ -13,7 +13,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from .lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["ADDRESS_MARKS", "revealed", "visible", "visible_address", "visible_json", "visible_line"]
 

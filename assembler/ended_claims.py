@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from agent_home.documents.entry import Entry
 from agent_home.documents.standing import Standing, standings
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 __all__ = ["ITEM", "EndedClaims"]

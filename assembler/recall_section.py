@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_home.documents.standing import Standing
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.speakers import role_and_name
 from agent_home.visible import visible_address
+from guard.lazy_regex import lazy_regex
 
 from .ended_claims import ITEM, EndedClaims
 from .receipt import EntryLine

@@ -15,7 +15,7 @@ from typing import Literal
 from agent_home.documents.document import Block, parse
 from agent_home.documents.entry import superseded_by
 from agent_home.documents.links import disarm_links
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = [
     "Count",

@@ -74,7 +74,7 @@ class _CallRecorder:
         if not module:
             return
         self.codes.add(frame.f_code)
-        if module == "guard.screen" and frame.f_code.co_name == "screen":
+        if module == "guard.screener" and frame.f_code.co_name == "screen":
             self.screened.append(frame.f_locals["text"])
         elif module == "agent_home.storage" and not self.depth and _has_new_memory(frame):
             self.depth, self.frames = self._depth_of(frame)

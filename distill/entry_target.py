@@ -22,11 +22,11 @@ from agent_home.forgetting.tombstones import Tombstone, recognised, tombstone, t
 from agent_home.git import history
 from agent_home.git.objects import object_kinds, objects
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.salt import read_salt
 from agent_home.storage import read_text
 from agent_home.store import transcript
 from agent_home.store.references import entry_places
+from guard.lazy_regex import lazy_regex
 
 from .statements.dated_words import without_dates
 from .statements.standalone import split_speaker

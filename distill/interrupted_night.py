@@ -14,7 +14,7 @@ from agent_home import storage
 from agent_home.errors import HistoryError
 from agent_home.git import history
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["REPORT", "begin", "end", "interrupted"]
 

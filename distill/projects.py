@@ -21,12 +21,12 @@ from agent_home import storage
 from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Turn
 from guard import Action
+from guard.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 from .evidence.status import Evidence

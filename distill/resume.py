@@ -21,11 +21,11 @@ from agent_home.documents import daily_log
 from agent_home.documents.document import parse
 from agent_home.documents.standing import Standing, standings
 from agent_home.home import MEMORY, Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store import closings, transcript
 from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 from recall.index.indexable import Screen
 from recall.search.standing import ended_entries
 from recall.text.identity import identity_key

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant
@@ -52,7 +53,7 @@ _UNCHECKED = (
 )
 """Forms that nothing else has."""
 
-_NAMED = re.compile(
+_NAMED = lazy_regex(
     r"(?i:national (?:id|insurance|identity)|(?:id|identity|identification|personal|citizen"
     r"|social security|social insurance|tax(?:payer)?|tax file|nhs|medicare|health(?: card| insurance)?|pension)"
     r" ?(?:card )?(?:number|no\.?|id)\b|aadhaar"
@@ -78,16 +79,16 @@ _SHORT = {
 }  # fmt: skip
 """Abbreviations, and the modules that know the check digits."""
 
-_ABBREVIATED = re.compile(
+_ABBREVIATED = lazy_regex(
     r"(?<![\w.])(?:" + "|".join(map(re.escape, sorted(_SHORT, key=len, reverse=True))) + r")(?![\w.])"
 )
 _NAMES = "|".join([_NAMED.pattern, *map(re.escape, _SHORT)])
 """Names and abbreviations, for ``guard.text.quick_search``."""
 
-_NUMBER = re.compile(r"(?<!\w)(?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19}(?!\w)")
-_DATE = re.compile(r"(?:19|20)\d\d-\d\d")
+_NUMBER = lazy_regex(r"(?<!\w)(?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19}(?!\w)")
+_DATE = lazy_regex(r"(?:19|20)\d\d-\d\d")
 _BEFORE = 72
-_BETWEEN = re.compile(r"(?:[ :#=.,()\-–—]|[^\W\d_]){0,28}\Z")
+_BETWEEN = lazy_regex(r"(?:[ :#=.,()\-–—]|[^\W\d_]){0,28}\Z")
 
 
 def find_national_ids(variant: TextVariant) -> Iterator[Match]:

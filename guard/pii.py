@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.national_ids import find_national_ids
 from guard.redaction import replaced_match
@@ -65,12 +66,12 @@ _IBAN = (
 _SSN = r"\d(?<![\w.-]\d)(?<!9)\d{2}(?<!000)(?<!666)([- ]?)(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"
 _SSN_CONTEXT = r"(?i:\bssn\b|social[ -]?security|社会安全号)"
 
-_OTHER_NUMBER_WORDS = re.compile(
+_OTHER_NUMBER_WORDS = lazy_regex(
     r"(?i:(?:order|invoice|ref(?:erence)?|ticket|tracking|snowflake|issue|build|commit|serial|sku|isbn|uuid|hash|rows|"
     r"timestamp|ts|epoch|id|no)\b[^\n]{0,12}$|(?:订单|单号|流水|编号|发票|工单|序列)[^\n]{0,8}$)"
 )
-_CARD_WORDS = re.compile(r"(?i:card|visa|mastercard|amex|卡)[^\n]{0,24}$")
-_IMPERSONAL_EMAIL = re.compile(r"(?i:git|noreply|no-reply|do-not-reply|donotreply)@|\S*(?i:@users\.noreply\.)")
+_CARD_WORDS = lazy_regex(r"(?i:card|visa|mastercard|amex|卡)[^\n]{0,24}$")
+_IMPERSONAL_EMAIL = lazy_regex(r"(?i:git|noreply|no-reply|do-not-reply|donotreply)@|\S*(?i:@users\.noreply\.)")
 
 
 def find_pii(variant: TextVariant) -> Iterator[Match]:
@@ -106,7 +107,7 @@ def is_own_contact(text: str, start: int) -> bool:
 
 
 _OWN_BEFORE = 72
-_OWN_CONTACT = re.compile(
+_OWN_CONTACT = lazy_regex(
     r"(?i)(?:\b(?:my|meine?|mon|ma|mi|mis|il mio|la mia|meu|minha|mijn|мой|моя|mój|moj|moja|moje|benim)\b"
     r"|我的?|私の|僕の|내|제)"
     r"\s{0,2}(?:[^\W\d]{1,16}[\s-]){0,3}?"
@@ -152,7 +153,7 @@ def _is_resident_id(text: str, _before: str, _after: str) -> bool:
     return plausible and ric.calc_check_digit(text) == text[17].upper()
 
 
-_ISSUERS = re.compile(
+_ISSUERS = lazy_regex(
     r"(?:4(?:\d{12}|\d{15}|\d{18})"  # Visa
     r"|(?:5[1-5]\d{4}|222[1-9]\d\d|22[3-9]\d{3}|2[3-6]\d{4}|27[01]\d{3}|2720\d\d)\d{10}"  # Mastercard
     r"|3[47]\d{13}"  # American Express

@@ -7,13 +7,14 @@
   about the text around it.
 - In an entry, a heading or a second entry head would forge a section of the document.
 
-``guard.screen`` checks the size first.
+``guard.screener`` checks the size first.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match, Strength
 from guard.redaction import placeholder
 from guard.text.canonical import TextVariant
@@ -25,7 +26,7 @@ _CONTROLS = (
     r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # complete terminal colours and cursor moves
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]+|\x1b|[\ud800-\udfff]+"
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = lazy_regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _PRIVATE = r"<\s{0,4}(/?)\s{0,4}private(?![\w-])[^<>\n]{0,64}>?"
 _MARKERS = (
     r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?"

@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "guard": set(),
     "agent_home": {"guard"},
     "recall": {"agent_home", "guard"},
-    "assembler": {"agent_home", "recall"},
+    "assembler": {"agent_home", "guard", "recall"},
     "distill": {"agent_home", "guard", "recall"},
     "interfaces": {"guard", "agent_home", "recall", "assembler", "distill"},
     "bench": {"guard", "agent_home", "recall", "assembler", "distill", "interfaces"},
@@ -29,11 +29,11 @@ ALLOWED: dict[str, set[str]] = {
 #: Inside a package: its sub-packages and root modules in rows, lowest first. Each imports only from lower rows.
 ORDER: dict[str, list[list[str]]] = {
     "guard": [
-        ["inference", "match", "verdict", "weight_table"], ["redaction"], ["policy", "text"], ["national_ids"],
-        ["injection", "pii", "secrets", "structure"], ["settings"], ["screen"],
+        ["lazy_regex", "rule_tables"], ["inference", "match", "verdict", "weight_table"], ["redaction"],
+        ["policy", "text"], ["national_ids"],
+        ["injection", "pii", "secrets", "structure"], ["settings"], ["screener"],
     ],
     "agent_home": [
-        ["lazy_regex"],
         ["audience", "clock", "errors", "git_folder", "suggestions", "template", "token_weights", "visible", "waiting"],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],

@@ -15,10 +15,11 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import DocumentInvalid, SettingsInvalid
 from ..home import ARCHIVED_DAILY, MEMORY, Home, is_text
-from ..lazy_regex import lazy_regex
 from ..settings import MANIFEST, load_manifest
 from .document import Block, Document, parse
 from .entry import SECTIONS, section_of

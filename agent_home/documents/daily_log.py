@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..home import ARCHIVED_DAILY, Home
-from ..lazy_regex import lazy_regex
 from .document import parse
 
 __all__ = [

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from .entry import Entry, parse_entry
 
 if TYPE_CHECKING:

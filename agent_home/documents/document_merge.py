@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import DocumentInvalid
-from ..lazy_regex import lazy_regex
 from .check import UNCLOSED_RULES, holds_entries, text_problems
 from .document import Block, Document, parse
 from .entry import Entry

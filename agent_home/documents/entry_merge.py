@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from .entry import Entry, new_id
 from .provenance import least_trusted
 

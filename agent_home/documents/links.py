@@ -16,7 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["disarm_links"]
 

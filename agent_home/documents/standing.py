@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from .entry import Entry, superseded_by
 
 __all__ = ["EntryState", "Standing", "standing_of", "standings"]

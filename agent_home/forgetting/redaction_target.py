@@ -16,8 +16,9 @@ from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
+
 from ..documents.entry import Entry, parse_entry
-from ..lazy_regex import lazy_regex
 from .text_matcher import Phrase, fold, has_other_readings, readings
 
 __all__ = [

@@ -15,7 +15,7 @@ from functools import cached_property
 from html import unescape
 from urllib.parse import unquote_to_bytes
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["Phrase", "fold", "has_other_readings", "has_word_borders", "readings"]
 

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from guard.lazy_regex import lazy_regex
+
 from ..documents.check import holds_entries, markdown_files
 from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..salt import read_salt
 from ..storage import read_text
 from .redaction_target import RedactionTarget

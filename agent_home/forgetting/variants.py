@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from .text_matcher import Phrase
 
 __all__ = ["encoded", "respelled", "topic_words"]

@@ -14,12 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..documents.check import entry_files
 from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import MEMORY, Home
-from ..lazy_regex import lazy_regex
 from . import history
 from .client import GitObject, home_client
 

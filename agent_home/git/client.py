@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from guard.lazy_regex import lazy_regex
+
 from ..errors import GitFailed, GitMissing, NoRepository
-from ..lazy_regex import lazy_regex
 from .commands import GitCommand, listed
 from .isolation import MEND_SPECIAL, GitFolders, StandIn, git_folders, stand_in
 from .own_folder import own_folders, refuse_links_out

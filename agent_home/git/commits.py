@@ -13,9 +13,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
-from ..lazy_regex import lazy_regex
 from ..visible import visible_line
 from .client import GitClient, home_client
 from .history import Hiding, head

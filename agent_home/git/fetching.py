@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import HistoryError
-from ..lazy_regex import lazy_regex
 from .client import fetching_client, home_client
 from .own_folder import own_folders, refuse_links_out
 from .process.scratch_folder import scratch_folder

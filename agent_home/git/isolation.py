@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from ..errors import GitFailed, NoRepository
-from ..lazy_regex import lazy_regex
 from .process.scratch_folder import scratch_folder
 from .process.special_files import known_special_file
 

@@ -10,7 +10,8 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from .client import home_client
 
 __all__ = ["key_name", "signed_by"]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from guard import GuardSettings
+from guard.lazy_regex import lazy_regex
 
 from .. import storage
-from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
 from ..store.transcript import Message

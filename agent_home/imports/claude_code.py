@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
+
 from ..store.transcript import Message
 from .batch import Batch, ParsedFile, json_rows, text_of, timestamp
 

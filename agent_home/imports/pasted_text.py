@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["PastedText", "split_pasted"]
 

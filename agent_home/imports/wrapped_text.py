@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["WrappedText", "split_wrapped"]
 

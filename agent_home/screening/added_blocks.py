@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from guard.lazy_regex import lazy_regex
+
 from ..documents.document import Block, parse
-from ..lazy_regex import lazy_regex
 from .ruleset import destination_of
 
 __all__ = ["moved_to", "runs", "same_words"]

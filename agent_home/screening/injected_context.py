@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["strip_injected"]
 

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from guard import Action, Finding, GuardError, GuardSettings, Verdict
+from guard.lazy_regex import lazy_regex
 
 from .. import storage
 from ..documents.document import Block
 from ..errors import DocumentInvalid, SettingsInvalid
 from ..home import MEMORY, Home
-from ..lazy_regex import lazy_regex
 from .review_ledger import APPROVED, decisions_in, fields_alone
 from .ruleset import destination_of
 from .verdicts import guard_settings, verdicts_under

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import HistoryError
 from ..git import commits, history
 from ..git.own_folder import own_folders
 from ..home import Home
-from ..lazy_regex import lazy_regex
 
 __all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "shown_instead", "tip", "tip_in_file", "written_tip"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nsmallest
 
-from ..lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["Fingerprint", "decode_fingerprints", "encode_fingerprints", "fingerprint"]
 

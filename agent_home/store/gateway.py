@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
+
 from .. import clock, storage
 from ..consent.settings_in_effect import remember_settings
 from ..documents.check import RULES, UNCLOSED_RULES, conflict_marker, is_json_object, text_problems
@@ -34,7 +36,6 @@ from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
 from ..git.hidden_files import refuse_hidden
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
 from ..screening.added_blocks import moved_to

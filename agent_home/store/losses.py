@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..documents.check import entry_files, holds_entries
 from ..documents.document import parse
@@ -28,7 +30,6 @@ from ..errors import Changed, DocumentInvalid, HistoryError
 from ..git import commits, history
 from ..git.hidden_files import hidden_memory, refuse_hidden
 from ..home import MEMORY, Home
-from ..lazy_regex import lazy_regex
 from ..screening.review_ledger import statement_digest
 from .branch import elsewhere
 

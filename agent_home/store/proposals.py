@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..documents.check import entry_files
 from ..documents.document import parse
@@ -28,7 +30,6 @@ from ..errors import MachineKeyUnusable
 from ..git import commits, history
 from ..git.commits import BranchCommit
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..machine_key import sign, verify
 from ..salt import ensure_salt, read_salt
 from ..screening.review_ledger import statement_digest

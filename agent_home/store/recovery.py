@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, MachineKeyUnusable
@@ -27,7 +29,6 @@ from ..git import commits, history, pruning
 from ..git.hidden_files import refuse_hidden
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..machine_key import sign, verify
 from ..visible import visible_json
 from . import proposals, set_aside, unverified

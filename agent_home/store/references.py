@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..clock import parse_time
 from ..documents.check import entry_files
@@ -22,7 +24,6 @@ from ..documents.document import parse
 from ..documents.entry import ENTRY_ID, Entry, normalise_id
 from ..errors import NoSuchEntry
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..screening.service import ScreeningService
 from .gateway import Transaction

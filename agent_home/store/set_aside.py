@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..errors import DocumentInvalid
 from ..home import ARCHIVED_DAILY, Home, is_text
-from ..lazy_regex import lazy_regex
 
 __all__ = ["SetAside", "discard", "keep", "waiting"]
 

@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from ..home import Home
-from ..lazy_regex import lazy_regex
 from ..settings import OwnerSettings
 from . import transcript
 from .transcript import Message, Turn

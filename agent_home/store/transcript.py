@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from guard.lazy_regex import lazy_regex
+
 from .. import clock, storage
 from ..errors import DocumentInvalid, GuardRefused
 from ..home import Home, is_text
-from ..lazy_regex import lazy_regex
 from ..salt import read_salt
 from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService

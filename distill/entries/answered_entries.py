@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from agent_home.documents.entry import Entry, superseded_by
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 from ..reading.bare_corrections import read_bare_correction
 from ..reading.endings import chance_of_ending

@@ -14,7 +14,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import ENTRY_ID, Entry, section_of, superseded_by
 from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder, Vector
 
 from ..reading.vital_facts import leaves_health_out

@@ -17,7 +17,7 @@ from importlib.resources import files
 import numpy as np
 
 from agent_home.documents.entry import Entry
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.dated_words import without_dates
 from ..statements.standalone import split_speaker

@@ -21,7 +21,7 @@ from agent_home.documents.daily_log import daily_path
 from agent_home.documents.entry import parse_fields
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.contradiction import are_at_odds
 from ..statements.statement_parser import parse_statement

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent_home.git import history
 from agent_home.home import MEMORY
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["Regret", "measure_regret"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, superseded_by
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
 from recall.text.identity import identity_key

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.statement_parser import parse_statement
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 from recall.text.stems import stem
 
 from .repository import CommitInfo

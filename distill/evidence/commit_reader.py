@@ -18,9 +18,9 @@ from typing import Any, Literal, get_args
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 
 from ..errors import EndpointFailed
 from ..language_model.budgeted_request import request_completion

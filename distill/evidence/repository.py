@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent_home.errors import GitFailed, GitTimeout, HistoryError
 from agent_home.git.client import untrusted_client
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = [
     "CommitInfo",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import word_table
 

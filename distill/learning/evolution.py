@@ -18,10 +18,10 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.references import last_references
+from guard.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 from ..statements.contradiction import relation

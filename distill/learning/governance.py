@@ -29,7 +29,6 @@ from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry, new_id
 from agent_home.documents.placement import as_entry
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.review_ledger import Decisions, decisions, statement_digest
 from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
@@ -37,6 +36,7 @@ from agent_home.store.gateway import Transaction, transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.references import Reference, last_references, note, quoted_ids
 from agent_home.store.transcript import Turn
+from guard.lazy_regex import lazy_regex
 
 from ..settings import DistillSettings
 from ..statements.risk import risk_of

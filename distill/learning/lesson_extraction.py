@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Turn
+from guard.lazy_regex import lazy_regex
 
 from ..statements.restatement import OriginOf, nobody
 from ..statements.sentences import narrowed, prose_lines, split_sentences

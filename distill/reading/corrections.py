@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.sentences import is_question, narrowed
 

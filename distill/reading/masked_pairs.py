@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.sentences import narrowed
 from .pair_terms import HAN_CHARACTER, MAX_CHARS, statement_terms, term_of

@@ -15,10 +15,10 @@ from datetime import datetime
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder
 
 from ..errors import EndpointFailed

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import stop_words
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 from ..statements.sentences import is_question, narrowed, split_sentences
 from ..statements.statement_parser import parse_statement

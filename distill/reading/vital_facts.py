@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..statements.pairs.pair_features import relative_spans
 from ..statements.sentences import is_question, narrowed

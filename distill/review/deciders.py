@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator
 
 from agent_home.documents.placement import as_entry
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store import transcript
 from agent_home.store.speakers import owner_settings, resolve_speakers, speaker_label
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["WHO_MAY", "is_agent", "is_author"]
 

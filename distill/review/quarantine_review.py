@@ -19,7 +19,6 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, section_of
 from agent_home.documents.placement import as_entry, insert_text, replace_placeholder
 from agent_home.home import ARCHIVED_DAILY, Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.review_ledger import (
@@ -37,6 +36,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.machine_state import hold_home
 from agent_home.store.transcript import Message
 from guard import Action, Verdict
+from guard.lazy_regex import lazy_regex
 
 from ..errors import NoSuchProposal, NotPlaceable
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["Value", "ValueMention", "day_of", "known_values", "value_mentions"]
 

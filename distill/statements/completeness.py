@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from .sentences import narrowed, split_sentences
 from .standalone import split_speaker

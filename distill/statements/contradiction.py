@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from .pairs.pair_features import MAX_CHARS, compare, relative_spans, word_weight
 from .statement_parser import Statement, Token, parse_statement

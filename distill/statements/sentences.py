@@ -12,7 +12,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = [
     "ProseLine",

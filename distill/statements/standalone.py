@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 from .dated_words import add_dates
 from .sentences import is_question, prose_lines, split_sentences

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.normalise import normalise
 from recall.text.stems import stem
 from recall.text.word_tables import phrase_pattern, stop_words, word_table

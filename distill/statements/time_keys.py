@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["han_number", "time_key"]
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 from recall.text.han import HAN
 from recall.text.word_tables import stop_words, word_table
 

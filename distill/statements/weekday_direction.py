@@ -17,7 +17,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["DIRECTIONS", "direction_of", "direction_scores", "signs_of"]
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from agent_home.documents.daily_log import NOTHING_KEPT
 from agent_home.documents.entry import fold_fields
-from agent_home.lazy_regex import lazy_regex
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 
 from ..evidence.status import Evidence
 from ..reading.labels import KINDS, ItemKind

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 from ..grounding.extract import objections
 from ..grounding.said_turn import SaidTurn

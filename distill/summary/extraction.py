@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder
 from recall.text.identity import identity_key
 

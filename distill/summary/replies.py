@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..reading.classifier import SECTIONS, is_chinese, load_weights, read_sentence
 from ..reading.features import FeatureVector, sentence_features, turn_features

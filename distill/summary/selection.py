@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
+from guard.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
 from recall.text.identity import identity_key

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..evidence.claims import is_completed_work
 from ..reading.classifier import Act, SentenceReader, SentenceReading, is_chinese

@@ -14,8 +14,8 @@ from datetime import datetime
 
 from agent_home import storage
 from agent_home.home import Home
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 from ..reading.classifier import is_chinese

@@ -17,7 +17,7 @@ from itertools import pairwise
 from math import exp, log, log1p
 from typing import Literal
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..reading.classifier import ACTS, Act, act_chances, is_chinese
 from ..reading.labels import ItemKind

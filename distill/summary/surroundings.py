@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import reduce
 from itertools import compress, pairwise
 
-from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
+from guard.lazy_regex import lazy_regex
 
 from ..reading.classifier import SentenceReader
 from ..reading.pair_terms import LIGHT_HAN

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.pattern import compile_pattern
@@ -19,11 +20,11 @@ __all__ = ["find_code_lists"]
 _AHEAD = 700
 _FEWEST = 3
 _BESIDE = 60
-_CODE = re.compile(
+_CODE = lazy_regex(
     r"(?<![\w./-])"
     r"(?:\d{4} \d{4}(?: \d{4}){0,6}|[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){1,9}|[A-Za-z0-9]{5,16})(?![\w/-])"
 )
-_OTHER = re.compile(r"(?:19|20)\d\d-\d\d-\d\d|\d{1,2}-\d{1,2}-\d{2,4}|[A-Z]{2,6}-\d{1,6}")
+_OTHER = lazy_regex(r"(?:19|20)\d\d-\d\d-\d\d|\d{1,2}-\d{1,2}-\d{2,4}|[A-Z]{2,6}-\d{1,6}")
 
 
 def find_code_lists(variant: TextVariant) -> Iterator[Match]:

@@ -8,13 +8,13 @@ name before it. A private key is replaced as a whole block.
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 
 from guard.match import Match
 from guard.redaction import replaced_match
+from guard.rule_tables import bundled_tables
 from guard.secrets.code_lists import find_code_lists
 from guard.secrets.generic import GENERIC
-from guard.secrets.gitleaks import rules_from_gitleaks
+from guard.secrets.gitleaks import rules_from_tables
 from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet
 from guard.secrets.seed_phrases import find_seed_phrases
@@ -27,8 +27,8 @@ __all__ = ["bundled_rules", "find_secrets"]
 
 @cache
 def bundled_rules() -> RuleSet:
-    """Return the rules of ``rules/providers.toml``. The first call reads the file."""
-    return rules_from_gitleaks(resources.files("guard").joinpath("rules/providers.toml").read_text("utf-8"))
+    """Return the rules of ``rules/providers.toml``. The first call reads them."""
+    return rules_from_tables(bundled_tables()["providers"])
 
 
 def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iterator[Match]:

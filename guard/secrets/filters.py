@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from guard.lazy_regex import lazy_regex
 from guard.secrets.pattern import compile_pattern
 
 __all__ = ["SecretCandidate", "compile_filter", "entropy"]
@@ -22,7 +23,7 @@ SecretCandidate = Mapping[str, str]
 _Value = object | None
 _Expression = Callable[[SecretCandidate], _Value]
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"""\s*(?://[^\n]*\s*)*(?:(`[^`]*`|"(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?)|([A-Za-z_][\w.]*)|(\|\||&&|[<>=!]=|\?\?|.))""",
     re.DOTALL,
 )

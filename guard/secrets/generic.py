@@ -44,7 +44,7 @@ class GenericRule(SecretRule):
     """A rule of this module, run by Python's ``re``.
 
     The patterns need look-behind and look-ahead, which RE2 does not have. Every repetition in them is bounded, so
-    their time is linear, which ``tests/guard/test_screen_linear_time.py`` measures. Rules of users never run here.
+    their time is linear, which ``tests/guard/test_screener_linear_time.py`` measures. Rules of users never run here.
 
     Attributes:
         pattern: regular expression in Python's syntax, ASCII classes.

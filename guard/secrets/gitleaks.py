@@ -17,7 +17,7 @@ from guard.secrets.filters import compile_filter
 from guard.secrets.rule import Allowlist, RuleSet, SecretRule
 from guard.secrets.value import is_part_value
 
-__all__ = ["rules_from_gitleaks"]
+__all__ = ["rules_from_gitleaks", "rules_from_tables"]
 
 
 @cache
@@ -31,6 +31,15 @@ def rules_from_gitleaks(text: str) -> RuleSet:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError("file", f"not TOML: {error}") from error
+    return rules_from_tables(data)
+
+
+def rules_from_tables(data: Mapping[str, Any]) -> RuleSet:
+    """Return the rules of a rule file that is parsed already, in order.
+
+    Raises:
+        RuleError: a rule has no id, or a value has the wrong type.
+    """
     shared_allowlists = _allowlists(data.get("allowlist", ()), "allowlist")
     shared_allowlists += _allowlists(data.get("allowlists", ()), "allowlists")
     shared_filters = _filters(data.get("filter", ""), "filter")

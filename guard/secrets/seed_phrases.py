@@ -6,13 +6,12 @@ missing word counts only after a word such as *seed* or *wallet*.
 """
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant, utf8
@@ -23,8 +22,8 @@ _FEWEST = 12
 _RUN = rb"""(?:[A-Za-z\x80-\xff]{3,30}[\s,;|*#"'`\[\]_.():0-9-]{1,10}){10,}[A-Za-z\x80-\xff]{3,30}"""
 """Eleven or more words of three bytes or more with separators and numbers between, as bytes of UTF-8."""
 
-_TOKEN = re.compile(r"(?:[^\W\d_]+|[\u0300-\u036f\u3099\u309a]+)+")
-_NAMED = re.compile(
+_TOKEN = lazy_regex(r"(?:[^\W\d_]+|[\u0300-\u036f\u3099\u309a]+)+")
+_NAMED = lazy_regex(
     r"(?i)seed|mnemonic|wallet|recovery|phrase|\bbip.?39|frase|fraza|wörter|cartera|portefeuille|portafoglio|carteira"
     r"|кошел|фраз|cüzdan|助记词|助憶|钱包|ウォレット|復元|シード|지갑|복구|니모닉"
 )
@@ -151,5 +150,7 @@ def _listed_anywhere() -> frozenset[str]:
 @cache
 def _words(language: str) -> tuple[str, ...]:
     """Return the list of *language*, decomposed as the standard says. The first call reads the file."""
+    from importlib import resources
+
     text = resources.files("mnemonic").joinpath(f"wordlist/{language}.txt").read_text("utf-8")
     return tuple(unicodedata.normalize("NFKD", text).split())

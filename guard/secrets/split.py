@@ -4,12 +4,12 @@ Ends of lines that look like parts of a value are joined with the next lines tha
 rules run on the joined values, and only a match across a join counts. Each part is replaced in its place.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.credentials import bundled_rules
@@ -41,7 +41,7 @@ _VALUE_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+
 _CLOSING = "\"'`)]*"
 _MOST_CLOSING = 3
 _SHORTEST_PART, _LONGEST_PART = 4, 200
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"[A-Z]?[a-z]+(?:-[a-z]+)*|[A-Z]+|\d{1,5}|\d{4}-\d\d-\d\d|[A-Za-z]+\d{0,3}(?:_[A-Za-z]+\d{0,3})*|[A-Z][a-z]+\d{1,2}"
 )
 """Words, small numbers, dates and names in code."""

@@ -5,11 +5,11 @@ know, such as addresses, hashes, times and measures, are no candidates.
 """
 
 import base64
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from guard.lazy_regex import lazy_regex
 from guard.secrets.value import is_plausible_value
 
 __all__ = ["EASTERN", "UNSPACED", "Candidate", "Kind", "shaped_candidates", "token_kind", "tokens"]
@@ -41,55 +41,55 @@ EASTERN = UNSPACED + "\uac00-\ud7a3"
 """Scripts whose letters stand beside a value without a space, as the inside of a character class."""
 
 _LETTER = rf"[^\W{EASTERN}]"
-_TOKEN = re.compile(rf"[{UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
+_TOKEN = lazy_regex(rf"[{UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
 _OPENING = "\"'`“”„«»‘’‚‹›([{<*_,;:=—–-「『（【¿¡…>→|/"
 _CLOSING = "\"'`“”„«»‘’‹›)]}>*_,;:.?!…」』）】。、|/"
 _LONGEST = 64
 _LONGEST_WORD = 36
 """Characters of a word that somebody tells. Longer ones are keys, which the rules for keys know."""
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = lazy_regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: Two small words with a hyphen are a word of the language.
-_COMPOUND = re.compile(r"[a-zß-öø-ÿ]{1,14}-[a-zß-öø-ÿ]{1,14}[!?]?")
-_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_COMPOUND = lazy_regex(r"[a-zß-öø-ÿ]{1,14}-[a-zß-öø-ÿ]{1,14}[!?]?")
+_HYPHENATED = lazy_regex(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 # The search skips all characters that no match begins with, so the first one comes before the looks around it.
-_NUMBER = re.compile(
+_NUMBER = lazy_regex(
     rf"[#*\d](?<!{_LETTER}.)(?<!\d[.,:/-].)(?<![+€$£].)(?:(?<=\d)|(?<=[#*])\d)"
     rf"(?:(?: - |[-./・ ])?\d){{2,7}}[#*]?(?!{_LETTER})"
     r"(?![.,:/-]\d)(?! ?\d| ?[年년])"
 )
 #: A token with a digit, with a capital after a small letter, or with a sign inside. Plain words are left out first.
-_MIXED = re.compile(
+_MIXED = lazy_regex(
     rf"(?<![^\s{EASTERN}])(?![A-Za-z][a-z]*[.,;:!?)\"']*\s)"
     rf"(?=[^\s{EASTERN}]{{0,{_LONGEST}}}?(?:\d|[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s{EASTERN}'’,;…\"]\w|\w_))"
     rf"[^\s{EASTERN}]+"
 )
 #: Cells of a table: a value that somebody tells has a space behind a comma.
-_CELLS = re.compile(r"[,;](?=.)")
+_CELLS = lazy_regex(r"[,;](?=.)")
 #: Words, as somebody says them: no code, and no note of a redaction.
-_SAID = re.compile(r"(?!.*REDACTED)[\w ,.!?'’-]+")
+_SAID = lazy_regex(r"(?!.*REDACTED)[\w ,.!?'’-]+")
 #: Quick looks before the patterns above and below.
 _DIGIT, _SIGN, _QUOTE = (
-    re.compile(r"\d"),
-    re.compile(r"[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s'’,;…\"]\w|\w_"),
-    re.compile(r"[\"“„«「『`‹]|(?<!\w)['‘]"),
+    lazy_regex(r"\d"),
+    lazy_regex(r"[a-zß-öø-ÿ][A-ZÀ-Þ]|\w[^\w\s'’,;…\"]\w|\w_"),
+    lazy_regex(r"[\"“„«「『`‹]|(?<!\w)['‘]"),
 )
-_QUOTED = re.compile(
+_QUOTED = lazy_regex(
     r"[\"“„«「『`‹'‘ ](?:(?:(?<=[\"“„«「『`‹])|(?<=['‘])(?<!\w.))(?=\S)([^\"“”„«»「」『』`\n‹›]{3,64}?)(?<=\S)"
     r"[\"“”»」』`'’›](?![^\W_])"
     r"|(?<=[“„«「『] )([^\"“”„«»「」『』`\n]{3,64}?) (?=[”“»」』]))"
 )
 _MORE_SIGNS = "!?#*%&$+~^@"
-_MEASURE = re.compile(
+_MEASURE = lazy_regex(
     r"(?i)\d{1,2}[:.h]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m|uhr|h)?!?"
     r"|\d{1,5}(?:st|nd|rd|th|[ap]m|px|r?em|[kmgt]b|ms|kg|[ckm]m|ml|min|hz|°?[cf]|ème|er|h|x|%|€|\$)!?"
     r"|\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}"
 )
 #: Digits of numbers that machines write, and identifiers with a prefix that says of what.
-_MACHINE = re.compile(
+_MACHINE = lazy_regex(
     r"(?:.{0,24}[-:@/])?(?=[a-f]*\d)[0-9a-f]{7,}|[0-9A-F]{12,}|(?i:[0-9a-f]{2,}(?:(?:-|\.\.\.?)[0-9a-f]{2,}){1,8}(?<!\d{4}))"
     r"|[a-z]{2,8}_(?=\w*\d)[A-Za-z0-9]{12,}|#[^\W\d_]\S*|#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 )
-_CAMEL = re.compile(r"[A-Za-z]{1,10}(?:[A-Z][a-z]+)+[A-Z]{0,5}")
+_CAMEL = lazy_regex(r"[A-Za-z]{1,10}(?:[A-Z][a-z]+)+[A-Z]{0,5}")
 
 
 def shaped_candidates(text: str) -> list[Candidate]:

@@ -5,7 +5,6 @@ its distance from the candidate. So forms and compounds of a word in any languag
 is needed. A feature is the number of a bucket.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from operator import add
 from typing import NamedTuple
 from zlib import crc32
 
+from guard.lazy_regex import lazy_regex
 from guard.secrets.told_candidates import EASTERN, UNSPACED, Candidate, Kind, token_kind, tokens
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import folded
@@ -54,14 +54,14 @@ FARTHEST = 6
 OTHER_SENTENCE = 16
 """Words on either side up to which another sentence counts."""
 
-_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
-_RUN = re.compile(rf"{_IDEOGRAPHS.pattern}|[{UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
+_IDEOGRAPHS = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_RUN = lazy_regex(rf"{_IDEOGRAPHS.pattern}|[{UNSPACED}]|[\uac00-\ud7a3]+|[^\s{EASTERN}]+")
 
-_BREAK = re.compile(r"[.!?。！？…]+(?=\s|$|[\"'”»」』)])|[。！？\n]")
-_CODE = re.compile(r"\(\)|\{|\};|==|//|::|->|`")
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SAME_KIND = re.compile(r"(.)\1+")
-_DIGITS = re.compile(r"\D")
+_BREAK = lazy_regex(r"[.!?。！？…]+(?=\s|$|[\"'”»」』)])|[。！？\n]")
+_CODE = lazy_regex(r"\(\)|\{|\};|==|//|::|->|`")
+_LETTERS = lazy_regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SAME_KIND = lazy_regex(r"(.)\1+")
+_DIGITS = lazy_regex(r"\D")
 
 _GROUPS = {Kind.HYPHENATED: Kind.WORD}
 

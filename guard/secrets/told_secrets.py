@@ -6,15 +6,15 @@ numbers need more: they must follow the name at once, end the clause, and look l
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import islice
 
+from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
+from guard.rule_tables import bundled_tables
 from guard.secrets.pattern import compile_pattern
 from guard.secrets.public_values import is_public, is_row_field
 from guard.secrets.value import is_plausible_value
@@ -39,19 +39,19 @@ _CHOSEN = 0.4
 _BEFORE = 2.0
 """Log odds that a value before its name needs."""
 
-_TOKEN = re.compile(r"[!-~À-ɏЀ-ӿḀ-ỿ]+")
-_CLAUSE_END = re.compile(r"[.!?。!?…;]+(?=\s|$|[\"'”»])|[。!?\n]|[.;](?=\s|$)")
-_QUOTED = re.compile(r"[\"“„«「『`'‘]([^\"“”„«»「」『』`\n]{4,64}?)[\"”“»」』`'’]")
+_TOKEN = lazy_regex(r"[!-~À-ɏЀ-ӿḀ-ỿ]+")
+_CLAUSE_END = lazy_regex(r"[.!?。!?…;]+(?=\s|$|[\"'”»])|[。!?\n]|[.;](?=\s|$)")
+_QUOTED = lazy_regex(r"[\"“„«「『`'‘]([^\"“”„«»「」『』`\n]{4,64}?)[\"”“»」』`'’]")
 _OPENING = "\"'`“”„«»‘’([{<*_,;:=—–-"
 _CLOSING = "\"'`“”„«»‘’)]}>*_,;:.?…"
-_NUMBER = re.compile(r"[#*]?\d(?:[ -]?\d){3,11}[#*]?")
-_COUNTED = re.compile(r"\s?(?:[%€$£]|[^\W\d_]|[.,:/]\d)")
-_SAID_EASTERN = re.compile(r"(?:です|だ|でした|입니다|이에요|예요|이야|야)|\s*(?:[。.!,,]|$)", re.MULTILINE)
+_NUMBER = lazy_regex(r"[#*]?\d(?:[ -]?\d){3,11}[#*]?")
+_COUNTED = lazy_regex(r"\s?(?:[%€$£]|[^\W\d_]|[.,:/]\d)")
+_SAID_EASTERN = lazy_regex(r"(?:です|だ|でした|입니다|이에요|예요|이야|야)|\s*(?:[。.!,,]|$)", re.MULTILINE)
 #: Small words and a small number: a machine, or a thing with a version. It needs a word that says: this is it.
-_HOST = re.compile(r"[a-z]+(?:-[a-z]+)*-v?\d{1,2}")
-_PLAIN = re.compile(r"[^\W\d_]{4,24}(?:-[^\W\d_]{2,24}){0,3}")
+_HOST = lazy_regex(r"[a-z]+(?:-[a-z]+)*-v?\d{1,2}")
+_PLAIN = lazy_regex(r"[^\W\d_]{4,24}(?:-[^\W\d_]{2,24}){0,3}")
 #: "All tests pass", "it passes": a verb, and not the name of a password.
-_VERB = re.compile(
+_VERB = lazy_regex(
     r"(?is).*(?:(?:[^\W\d]s|all|also|and|both|can|it|must|not|now|should|still|they|to|will) +pass|pass(?:e[sd]|ing))$"
 )
 _VERB_CHARS = 24
@@ -112,7 +112,7 @@ def _names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
 
 
 _KINDS = ("phrase", "pin", "password", "key", "code")
-_COMPOUND = re.compile(r"(?i)passw[oö]rt|kennw[oö]rt|wachtwoord|schlüssel|sleutel|code")
+_COMPOUND = lazy_regex(r"(?i)passw[oö]rt|kennw[oö]rt|wachtwoord|schlüssel|sleutel|code")
 _CODE_AFTER = frozenset(",)]")
 _CODE_SIGNS = "_./$@\\-&?"
 
@@ -132,8 +132,9 @@ def _kind_of(name: str) -> str:
 
 @cache
 def vocabulary() -> dict[str, dict[str, list[str]]]:
-    """Return the tables of ``credential_names.toml``. The first call reads the file."""
-    return tomllib.loads(resources.files("guard.secrets").joinpath("credential_names.toml").read_text("utf-8"))
+    """Return the tables of ``credential_names.toml``. The first call reads them."""
+    tables: dict[str, dict[str, list[str]]] = bundled_tables()["credential_names"]
+    return tables
 
 
 @cache

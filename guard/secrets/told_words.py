@@ -5,7 +5,6 @@ Such a value looks like any word, so only a text that names a credential is exam
 ``guard.secrets.told_model`` judges them: whether the sentence tells a value, and which of its words are the value.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 from functools import cache, lru_cache
@@ -13,6 +12,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 from zlib import crc32
 
+from guard.lazy_regex import lazy_regex
 from guard.secrets.pattern import Re2Pattern, compile_pattern
 from guard.secrets.told_candidates import Kind, token_kind, tokens
 from guard.secrets.told_features import CONTEXT_BUCKETS, FORM_BUCKETS, word_form, word_keys
@@ -44,16 +44,16 @@ _MOST_WORDS, _MOST_ENDS = 8, 4
 _MOST_RUN = 12
 """Characters of a word in a script without spaces."""
 
-_SENTENCE = re.compile(r"[.!?。！？…]+(?=\s|$|[\"'”»」』)])|[。！？\n]")
-_CLAUSE = re.compile(r"[,;:.!?()\[\]{}«»„“”\"、。，：；！？「」『』（）\n=|/]|\s[-–—>]+\s|->")
-_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_JOINED_BEFORE = re.compile(r"[\d_@#$%&+~^]$|[^\W_][.!?*]$")
-_JOINED_AFTER = re.compile(r"[\d_@#$%&+~^]|[.!?*'’-][^\W_]")
+_SENTENCE = lazy_regex(r"[.!?。！？…]+(?=\s|$|[\"'”»」』)])|[。！？\n]")
+_CLAUSE = lazy_regex(r"[,;:.!?()\[\]{}«»„“”\"、。，：；！？「」『』（）\n=|/]|\s[-–—>]+\s|->")
+_WORD = lazy_regex(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_JOINED_BEFORE = lazy_regex(r"[\d_@#$%&+~^]$|[^\W_][.!?*]$")
+_JOINED_AFTER = lazy_regex(r"[\d_@#$%&+~^]|[.!?*'’-][^\W_]")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
-_RUN = re.compile(rf"[{_UNSPACED}]{{2,}}")
-_STARTS = re.compile(r"(?<=[是为為成叫用写填設设输打说就答はがをもにとで])")
-_ENDS = re.compile(r"です|でした|だ|って|という|にして|に|と|で|を|も|が|は|了|就|的|吧|也|能|进|來|来")
-_KOREAN_END = re.compile(
+_RUN = lazy_regex(rf"[{_UNSPACED}]{{2,}}")
+_STARTS = lazy_regex(r"(?<=[是为為成叫用写填設设输打说就答はがをもにとで])")
+_ENDS = lazy_regex(r"です|でした|だ|って|という|にして|に|と|で|を|も|が|は|了|就|的|吧|也|能|进|來|来")
+_KOREAN_END = lazy_regex(
     r"(?<=[가-힣]{2})(?:이라고|라고|입니다|이에요|예요|이래|이야|으로|로|야|래|을|를|은|는|이|가|에|면|랑|만)$"
 )
 

@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
 from guard.weight_table import WeightTable, feature_hashes
 
@@ -76,7 +76,7 @@ def _score(name: str, pieces: Sequence[int]) -> float:
 @cache
 def _model(name: str) -> tuple[WeightTable, float, float]:
     """Return the weights of a model, their unit and the bias. The first call reads the file."""
-    stored = json.loads(resources.files("guard.secrets").joinpath("value_model.json").read_text("utf-8"))[name]
+    stored = json.loads(Path(__file__).with_name("value_model.json").read_text("utf-8"))[name]
     return WeightTable(base64.b85decode(stored["weights"])), stored["scale"], stored["bias"]
 
 

@@ -16,11 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from guard.lazy_regex import lazy_regex
+
 __all__ = ["TextVariant", "folded", "is_invisible", "is_lookalike", "skeleton", "text_variants", "utf8"]
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = lazy_regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 # Visible format characters: number signs and the like of Arabic, Syriac and Kaithi.
 _VISIBLE_FORMATS = frozenset({0x6DD, 0x70F, 0x8E2, 0x110BD, 0x110CD, *range(0x600, 0x606), 0x890, 0x891})
@@ -59,7 +61,7 @@ _LOOKALIKES = {
 _LOOKALIKE_TABLE = str.maketrans(_LOOKALIKES)
 
 # Characters that folding may change. A text has few of them or consists of them, and the others need no look-up.
-_FOLDABLE = re.compile(r"[^\t\n\r -~]+")
+_FOLDABLE = lazy_regex(r"[^\t\n\r -~]+")
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
+from guard.lazy_regex import lazy_regex
 from guard.text.canonical import TextVariant, utf8
 from guard.text.quick_search import first_place
 
 __all__ = ["DecodedRuns", "decode_runs"]
 
-_RUN = re.compile(
+_RUN = lazy_regex(
     r"(?:%[0-9A-Fa-f]{2}[\w.~/?&=+:-]{0,400}){3,400}"
     r"|(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :]){15,4000}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
     r"|[A-Za-z0-9+/]{56,76}(?:\r?\n[ \t>]{0,4}[A-Za-z0-9+/]{56,76}){0,2000}\r?\n[ \t>]{0,4}[A-Za-z0-9+/]{4,76}={0,2}"
@@ -33,17 +34,17 @@ _RUN = re.compile(
 _BEGINNING = r"%[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2}[ :]){15}|[A-Za-z0-9+/_-]{24}"
 """Beginnings of all runs, for ``guard.text.quick_search``."""
 
-_BEFORE_PERCENT = re.compile(r"[\w.~/?&=+:-]{1,400}\Z", re.ASCII)
-_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+\Z")
+_BEFORE_PERCENT = lazy_regex(r"[\w.~/?&=+:-]{1,400}\Z", re.ASCII)
+_HEX = lazy_regex(r"(?:[0-9A-Fa-f]{2})+\Z")
 _BASE32 = re.compile(r"[A-Z2-7]{24,}={0,6}\Z|[a-z2-7]{24,}={0,6}\Z")
-_ANY_ESCAPE = re.compile(r"&#(?:\d{2,7}|x[0-9A-Fa-f]{2,6});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}")
+_ANY_ESCAPE = lazy_regex(r"&#(?:\d{2,7}|x[0-9A-Fa-f]{2,6});|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}")
 _FEWEST_ESCAPES = 3
 _ESCAPE_GAP = 60
 _LONGEST_ESCAPED = 8_000
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_ESCAPE = lazy_regex(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _MIN_RUN_CHARS = 24
 # All but control characters. Named that way, the class compiles in a hundredth of the time.
-_PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+\Z")
+_PRINTABLE = lazy_regex(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+\Z")
 _MAX_RUNS = 400
 """Runs decoded in one text. A text with more runs is data."""
 _MAX_DEPTH = 3

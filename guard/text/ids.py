@@ -9,21 +9,23 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from guard.lazy_regex import lazy_regex
+
 __all__ = ["IdSpan", "id_at", "id_spans"]
 
-_UUID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])")
+_UUID = lazy_regex(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])")
 #: A short hash has a digit and a small letter, unless the word before it says what it is. Capitals are on stickers.
-_HASH = re.compile(
+_HASH = lazy_regex(
     r"(?<![0-9A-Za-z_])(?=[0-9]*[A-Fa-f])(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{7,64}|[0-9A-F]{32,64})(?![0-9A-Za-z_])"
     r"|(?<=\b[Cc]ommit )`?[0-9a-f]{7,40}(?![0-9A-Za-z_])"
 )
-_ADDRESS = re.compile(r"(?<![\w.~-])[\w.~-]{1,128}#[\w.~-]{1,128}", re.ASCII)
+_ADDRESS = lazy_regex(r"(?<![\w.~-])[\w.~-]{1,128}#[\w.~-]{1,128}", re.ASCII)
 _NAMES = "About|Evidence|Origin|Protected|Retires|Sources|State|Superseded-By|Supersedes|Until"
-_FIELD_LINE = re.compile(rf"(?m)^[ \t]+(?=(?:{_NAMES}): )[^\n]+$")
-_FIELD = re.compile(rf"({_NAMES}): (?:(?! · (?:{_NAMES}):).)*")
+_FIELD_LINE = lazy_regex(rf"(?m)^[ \t]+(?=(?:{_NAMES}): )[^\n]+$")
+_FIELD = lazy_regex(rf"({_NAMES}): (?:(?! · (?:{_NAMES}):).)*")
 _TEXT_FIELDS = frozenset({"About", "Protected", "State", "Until"})
 #: What may stand beside ids in one word: separators, and what kind of id it is.
-_BESIDE_IDS = re.compile(r"(?:[a-z]{1,12}[:=@/])?[\s,;:/|()<>\[\]\"'`=.-]*")
+_BESIDE_IDS = lazy_regex(r"(?:[a-z]{1,12}[:=@/])?[\s,;:/|()<>\[\]\"'`=.-]*")
 
 
 class IdSpan(NamedTuple):

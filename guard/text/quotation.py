@@ -8,6 +8,8 @@ import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 
+from guard.lazy_regex import lazy_regex
+
 __all__ = ["Quotations"]
 
 _MAX_QUOTE_CHARS = 400
@@ -16,7 +18,7 @@ _MAX_QUOTE_CHARS = 400
 _MIN_LETTERS_AROUND = 10
 """Letters that must stand outside a quotation."""
 
-_INLINE = re.compile(
+_INLINE = lazy_regex(
     rf"`[^`\n]{{1,{_MAX_QUOTE_CHARS}}}`"
     rf'|"[^"\n]{{1,{_MAX_QUOTE_CHARS}}}"'
     rf"|“[^“”\n]{{1,{_MAX_QUOTE_CHARS}}}”"
@@ -26,9 +28,9 @@ _INLINE = re.compile(
     rf"|『[^『』\n]{{1,{_MAX_QUOTE_CHARS}}}』"
     rf"|(?<!\w)'[^'\n]{{1,{_MAX_QUOTE_CHARS}}}'(?!\w)"
 )
-_FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
-_QUOTED_LINE = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
-_SERIALISED = re.compile(r"""["'`]\s{0,4}[:=]\s{0,4}$|[{\[(=]\s{0,4}$""")
+_FENCE = lazy_regex(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
+_QUOTED_LINE = lazy_regex(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
+_SERIALISED = lazy_regex(r"""["'`]\s{0,4}[:=]\s{0,4}$|[{\[(=]\s{0,4}$""")
 
 
 class Quotations:

@@ -3,17 +3,17 @@
 The result is for matching only. Other text with spaced letters or digits becomes nonsense, which no rule matches.
 """
 
-import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from guard.lazy_regex import lazy_regex
 from guard.text.canonical import TextVariant
 
 __all__ = ["RespelledVariant", "undo_respelling"]
 
-_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
-_SEPARATED = re.compile(r"[ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-]")
-_DIGITS = re.compile(r"[013457@$](?:(?<=[a-z][a-z][013457@$])[013457@$]?[a-z]|(?<![a-z0-9][013457@$])[a-z]{2})")
+_SPACED = lazy_regex(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
+_SEPARATED = lazy_regex(r"[ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-]")
+_DIGITS = lazy_regex(r"[013457@$](?:(?<=[a-z][a-z][013457@$])[013457@$]?[a-z]|(?<![a-z0-9][013457@$])[a-z]{2})")
 _LETTERS = str.maketrans("013457@$!", "oieastasi")
 
 _MAX_DISTANCE = 40

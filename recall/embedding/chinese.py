@@ -20,7 +20,7 @@ from io import BytesIO
 import numpy as np
 import numpy.typing as npt
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..text.han import HAN, chinese_characters
 from ..text.normalise import normalise

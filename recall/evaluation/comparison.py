@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_home.errors import DocumentInvalid
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from .metrics import CaseRanks, Report
 

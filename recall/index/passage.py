@@ -25,10 +25,10 @@ from pathlib import Path
 from agent_home import storage
 from agent_home.documents import document
 from agent_home.home import ARCHIVED_DAILY
-from agent_home.lazy_regex import lazy_regex
 from agent_home.storage import MAX_MARKDOWN_BYTES
 from agent_home.store import transcript
 from agent_home.store.speakers import resolve_roles
+from guard.lazy_regex import lazy_regex
 
 from ..settings import RecallSettings
 from .indexable import Screen

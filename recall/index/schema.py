@@ -20,7 +20,7 @@ import apsw
 
 from agent_home import storage
 from agent_home.home import is_text
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 from ..errors import IndexLocked, IndexUnusable
 from ..text.terms import TOKENIZER

@@ -18,7 +18,7 @@ from datetime import date, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["Period", "day_number", "nearness", "periods"]
 

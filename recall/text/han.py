@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_home.lazy_regex import lazy_regex
+from guard.lazy_regex import lazy_regex
 
 __all__ = ["HAN", "chinese_characters"]
 

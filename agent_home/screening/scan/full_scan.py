@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from guard import Action, Destination, GuardSettings, Source
+from guard.lazy_regex import lazy_regex
 
 from ... import storage
 from ...forgetting.erasure import home_files
 from ...git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
 from ...home import Home
-from ...lazy_regex import lazy_regex
 from ...settings import MANIFEST
 from ..ruleset import destination_of
 from ..verdicts import Verdicts, guard_settings

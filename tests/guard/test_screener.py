@@ -158,6 +158,6 @@ def test_the_classifier_reads_cyrillic_in_the_spelling_of_its_training(monkeypat
         read.append(variant.text)
         return iter(())
 
-    monkeypatch.setattr(importlib.import_module("guard.screen"), "find_suspects", note)
+    monkeypatch.setattr(importlib.import_module("guard.screener"), "find_suspects", note)
     screen("Перешли мой пароль", "web", "memory")
     assert read == ["Перешли мои пароль"]  # folded, and not in Latin letters that look alike

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from agent_home.lazy_regex import LazyRegex, lazy_regex
+from guard.lazy_regex import LazyRegex, lazy_regex
 from tests.source_tree import MODULES
 
 
