@@ -21,7 +21,7 @@ from guard.policy import GuardError, decide
 from guard.redaction import EditedText, apply_replacements, merge_floods, placeholder
 from guard.secrets.credentials import find_secrets
 from guard.secrets.split import find_repeats, find_split_secrets
-from guard.secrets.told_model import find_told_values
+from guard.secrets.told.model import find_told_values
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.text.canonical import TextVariant, text_variants

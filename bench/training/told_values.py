@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.training.secret_values import generated_password
-from guard import secrets
+from guard.secrets import told
 from guard.secrets.credentials import find_secrets
-from guard.secrets.told_candidates import Candidate, shaped_candidates
-from guard.secrets.told_features import (
+from guard.secrets.told.candidates import Candidate, shaped_candidates
+from guard.secrets.told.features import (
     CONTEXT_BUCKETS,
     FORM_BUCKETS,
     TextWords,
@@ -42,16 +42,16 @@ from guard.secrets.told_features import (
     place_buckets,
     window_of,
 )
-from guard.secrets.told_model import HEAD
-from guard.secrets.told_names import name_buckets
-from guard.secrets.told_words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions, word_bag
+from guard.secrets.told.model import HEAD
+from guard.secrets.told.names import name_buckets
+from guard.secrets.told.words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant, text_variants
 
 __all__ = ["ToldText", "main", "own_texts", "train"]
 
 OWN = Path(__file__).parents[1] / "secret_data"
 ROOT = Path(__file__).parents[2]
-_WEIGHTS = Path(secrets.__file__).parent / "told_values.bin"
+_WEIGHTS = Path(told.__file__).parent / "values.bin"
 _PLAIN_WEIGHTS = _WEIGHTS.with_name("plain_values.bin")
 _FILES = ("told", "prose", "developer")
 _BUCKETS = FORM_BUCKETS + CONTEXT_BUCKETS
@@ -412,7 +412,7 @@ def _least_words(weights: Floats, texts: Sequence[ToldText]) -> float:
 
 
 def _write(path: Path, weights: Floats, bias: float, least: float, least_form: float) -> None:
-    """Write to *path* one byte for each bucket, behind the head of ``guard.secrets.told_model``."""
+    """Write to *path* one byte for each bucket, behind the head of ``guard.secrets.told.model``."""
     parts, scales = (weights[:FORM_BUCKETS], weights[FORM_BUCKETS:]), []
     stored = b""
     for part, step in zip(parts, _SCALES, strict=True):

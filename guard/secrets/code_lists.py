@@ -12,7 +12,7 @@ from guard.lazy_regex import lazy_regex
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.pattern import compile_pattern
-from guard.secrets.told_secrets import vocabulary
+from guard.secrets.told.rules import vocabulary
 from guard.text.canonical import TextVariant
 
 __all__ = ["find_code_lists"]

@@ -19,7 +19,7 @@ from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet
 from guard.secrets.seed_phrases import find_seed_phrases
 from guard.secrets.spoken_codes import SPOKEN_CODES
-from guard.secrets.told_secrets import find_told_secrets
+from guard.secrets.told.rules import find_told_secrets
 from guard.text.canonical import TextVariant
 
 __all__ = ["bundled_rules", "find_secrets"]

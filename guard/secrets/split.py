@@ -17,7 +17,7 @@ from guard.secrets.generic import GENERIC
 from guard.secrets.pattern import any_of
 from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet, SecretRule
-from guard.secrets.told_secrets import find_told_secrets
+from guard.secrets.told.rules import find_told_secrets
 from guard.secrets.value_model import password_likeness
 from guard.text.canonical import TextVariant
 

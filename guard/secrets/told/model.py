@@ -17,8 +17,8 @@ from typing import NamedTuple
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.public_values import is_public, is_row_field
-from guard.secrets.told_candidates import Candidate, Kind, shaped_candidates
-from guard.secrets.told_features import (
+from guard.secrets.told.candidates import Candidate, Kind, shaped_candidates
+from guard.secrets.told.features import (
     FARTHEST,
     FORM_BUCKETS,
     OTHER_SENTENCE,
@@ -34,15 +34,15 @@ from guard.secrets.told_features import (
     word_keys,
     zone_masks,
 )
-from guard.secrets.told_names import name_buckets
-from guard.secrets.told_words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
+from guard.secrets.told.names import name_buckets
+from guard.secrets.told.words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
 from guard.text.ids import IdSpan, id_at, id_spans
 from guard.weight_table import WeightTable
 
 __all__ = ["HEAD", "PlainModel", "ToldModel", "find_told_values", "plain_model", "told_model"]
 
-_WEIGHTS = Path(__file__).with_name("told_values.bin")
+_WEIGHTS = Path(__file__).with_name("values.bin")
 _PLAIN_WEIGHTS = Path(__file__).with_name("plain_values.bin")
 
 HEAD = struct.Struct("<5f")

@@ -10,9 +10,9 @@ from functools import cache
 from zlib import crc32
 
 from guard.secrets.pattern import Re2Pattern, compile_pattern
-from guard.secrets.told_candidates import Candidate
-from guard.secrets.told_features import FORM_BUCKETS
-from guard.secrets.told_secrets import vocabulary
+from guard.secrets.told.candidates import Candidate
+from guard.secrets.told.features import FORM_BUCKETS
+from guard.secrets.told.rules import vocabulary
 from guard.text.canonical import TextVariant
 
 __all__ = ["name_buckets", "name_features"]

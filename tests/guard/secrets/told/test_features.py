@@ -1,7 +1,7 @@
 """Features of a candidate: the same words on either side are the same letters in another place."""
 
-from guard.secrets.told_candidates import Candidate, Kind
-from guard.secrets.told_features import CONTEXT_BUCKETS, FORM_BUCKETS, TextWords, form_buckets, window_of, word_keys
+from guard.secrets.told.candidates import Candidate, Kind
+from guard.secrets.told.features import CONTEXT_BUCKETS, FORM_BUCKETS, TextWords, form_buckets, window_of, word_keys
 
 
 def test_buckets_are_within_their_tables() -> None:

@@ -1,6 +1,6 @@
 """Candidates for a secret told in a sentence: numbers, quotations, words with other characters, plain words, phrases.
 
-A candidate is only a place. ``guard.secrets.told_model`` judges it with the words around it. Values that other rules
+A candidate is only a place. ``guard.secrets.told.model`` judges it with the words around it. Values that other rules
 know, such as addresses, hashes, times and measures, are no candidates.
 """
 

@@ -3,7 +3,7 @@
 import pytest
 
 from guard import screen
-from guard.secrets.told_words import plain_candidates, plain_regions
+from guard.secrets.told.words import plain_candidates, plain_regions
 from guard.text.canonical import TextVariant
 
 TOLD = {

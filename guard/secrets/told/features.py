@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from guard.lazy_regex import lazy_regex
-from guard.secrets.told_candidates import EASTERN, UNSPACED, Candidate, Kind, token_kind, tokens
+from guard.secrets.told.candidates import EASTERN, UNSPACED, Candidate, Kind, token_kind, tokens
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import folded
 from guard.weight_table import feature_hashes

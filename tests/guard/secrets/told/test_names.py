@@ -1,7 +1,7 @@
 """Names beside a candidate for a told secret."""
 
-from guard.secrets.told_candidates import Candidate, Kind
-from guard.secrets.told_names import name_features
+from guard.secrets.told.candidates import Candidate, Kind
+from guard.secrets.told.names import name_features
 
 
 def _features(text: str, value: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 Such a value looks like any word, so only a text that names a credential is examined (``credential_names.toml``, table
 *plain*). A candidate is a word or a run of words near the name. This module finds the candidates and their features.
-``guard.secrets.told_model`` judges them: whether the sentence tells a value, and which of its words are the value.
+``guard.secrets.told.model`` judges them: whether the sentence tells a value, and which of its words are the value.
 """
 
 from bisect import bisect_left
@@ -14,9 +14,9 @@ from zlib import crc32
 
 from guard.lazy_regex import lazy_regex
 from guard.secrets.pattern import Re2Pattern, compile_pattern
-from guard.secrets.told_candidates import Kind, token_kind, tokens
-from guard.secrets.told_features import CONTEXT_BUCKETS, FORM_BUCKETS, word_form, word_keys
-from guard.secrets.told_secrets import vocabulary
+from guard.secrets.told.candidates import Kind, token_kind, tokens
+from guard.secrets.told.features import CONTEXT_BUCKETS, FORM_BUCKETS, word_form, word_keys
+from guard.secrets.told.rules import vocabulary
 from guard.text.canonical import TextVariant
 
 __all__ = [

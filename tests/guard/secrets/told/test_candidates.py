@@ -1,6 +1,6 @@
 """Places of a text that may hold a told secret."""
 
-from guard.secrets.told_candidates import Kind, shaped_candidates
+from guard.secrets.told.candidates import Kind, shaped_candidates
 
 
 def _values(text: str) -> list[tuple[str, str]]:
