@@ -20,6 +20,7 @@ from guard.pii import find_pii, is_own_contact
 from guard.policy import GuardError, decide
 from guard.redaction import EditedText, apply_replacements, merge_floods, placeholder
 from guard.secrets.credentials import find_secrets
+from guard.secrets.encoded_values import find_encoded_values
 from guard.secrets.split import find_repeats, find_split_secrets
 from guard.secrets.told.model import find_told_values
 from guard.settings import GuardSettings, InjectionModel
@@ -118,6 +119,7 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
     learned = variants[min(1, len(variants) - 1)]  # the spelling that the classifier was trained on
     readings = [(variant, decode_runs(variant)) for variant in variants]
     personal: list[Match] = []
+    yield from find_encoded_values(variants[0], settings.rule_sets())
     for variant, decoded in readings:
         yield from find_markers(variant, quotations)
         for spelling in (variant, decoded):

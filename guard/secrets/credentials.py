@@ -15,6 +15,7 @@ from guard.rule_tables import bundled_tables
 from guard.secrets.code_lists import find_code_lists
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_tables
+from guard.secrets.grouped_keys import find_grouped_keys
 from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet
 from guard.secrets.seed_phrases import find_seed_phrases
@@ -46,6 +47,7 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
                 if is_public(variant.text, start, end):
                     continue
                 yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))
+    yield from find_grouped_keys(variant)
     yield from find_seed_phrases(variant)
     yield from find_code_lists(variant)
     yield from find_told_secrets(variant)

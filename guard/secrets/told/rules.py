@@ -22,7 +22,7 @@ from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import TextVariant
 from guard.text.ids import IdSpan, id_at, id_spans
 
-__all__ = ["find_told_secrets", "vocabulary"]
+__all__ = ["credential_names", "find_told_secrets", "vocabulary"]
 
 _AHEAD = 100
 """Characters after a name in which its value stands."""
@@ -73,7 +73,7 @@ class _Place:
 
 def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
     """Yield the secrets beside their names in *variant*, with offsets into its source."""
-    names = list(_names(variant))
+    names = list(credential_names(variant))
     ids = id_spans(variant.text) if names else []
     for number, (kind, start, end) in enumerate(names):
         after = names[number - 1][2] if number else 0
@@ -90,7 +90,7 @@ def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
 # ------------------------------------------------------------------------------------------------------------ names
 
 
-def _names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
+def credential_names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
     """Yield ``(kind, start, end)`` of the names of credentials. Parts of names in code are none."""
     text = variant.text
     for ((start, end),) in compile_pattern("told-secret", _name_pattern()).matches(variant):

@@ -1,0 +1,48 @@
+"""Keys in groups of characters, known by their form alone: licence keys, recovery keys of disks and of messengers.
+
+Four or more groups of one length, in which letters and digits are mixed as chance mixes them, are written for one
+purpose. So are the published forms of groups of digits: BitLocker (eight of six, each divisible by eleven) and Signal
+(six of five).
+"""
+
+from collections.abc import Iterator
+
+from guard.lazy_regex import lazy_regex
+from guard.match import Match
+from guard.redaction import replaced_match
+from guard.text.canonical import TextVariant, utf8
+from guard.text.quick_search import first_place
+
+__all__ = ["find_grouped_keys"]
+
+_BEGINNING = r"[A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4}"
+_KEY = lazy_regex(
+    r"(?<![\w-])(?:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,11}|[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,11}"
+    r"|[A-Z0-9]{4,8}(?: [A-Z0-9]{4,8}){3,11}|[a-z0-9]{4,8}(?: [a-z0-9]{4,8}){3,11})(?![\w-])"
+)
+_MODHEX = frozenset("cbdefghijklnrtuv")
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+def find_grouped_keys(variant: TextVariant) -> Iterator[Match]:
+    """Yield the keys in groups in *variant*, with offsets into its source."""
+    if first_place(_BEGINNING, utf8(variant.text)) < 0:
+        return
+    for match in _KEY.finditer(variant.text):
+        if _is_key(match[0].replace("-", " ").split(" ")):
+            yield replaced_match("secret", "grouped-key", "key", variant.span(*match.span()))
+
+
+def _is_key(groups: list[str]) -> bool:
+    sizes = set(map(len, groups))
+    if len(sizes) != 1:
+        return False
+    size, count, joined = sizes.pop(), len(groups), "".join(groups)
+    if joined.isdigit():
+        return (count, size) == (8, 6) and all(int(group) % 11 == 0 for group in groups)
+    if (count, size) == (8, 8) and _MODHEX.issuperset(joined):
+        return True
+    if _HEX.issuperset(joined):  # fingerprints and identifiers are public
+        return False
+    mixed = sum(not group.isdigit() and not group.isalpha() for group in groups)
+    return 2 * mixed >= count
