@@ -24,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from bench.training.secret_values import generated_password
 from guard.secrets import told
 from guard.secrets.credentials import find_secrets
-from guard.secrets.told.candidates import Candidate, shaped_candidates
+from guard.secrets.told.candidates import Candidate
 from guard.secrets.told.features import (
     CONTEXT_BUCKETS,
     FORM_BUCKETS,
@@ -43,7 +44,7 @@ from guard.secrets.told.features import (
     window_of,
 )
 from guard.secrets.told.model import HEAD
-from guard.secrets.told.names import name_buckets
+from guard.secrets.told.names import name_buckets, told_candidates
 from guard.secrets.told.words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant, text_variants
 
@@ -84,15 +85,16 @@ _ENOUGH = 0.79
 """Overlap of a candidate with the secret, from which it is the secret."""
 
 Floats = NDArray[np.float32]
+Spans = Sequence[tuple[int, int]]
 _Benign = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldText:
-    """A text. ``value`` is the secret that it tells, or empty."""
+    """A text. ``values`` are the secret that it tells, or its parts in order, or empty."""
 
     text: str
-    value: str = ""
+    values: tuple[str, ...] = ()
     author: str = ""
     kind: str = ""
     lang: str = ""
@@ -108,25 +110,21 @@ class Examples:
         self.texts: list[int] = []
         self.places: list[tuple[int, int]] = []
 
-    def add(self, text: str, value: str, number: int, weight: float = 1.0) -> None:
-        """Add the candidates of *text*. Those that are a part of the secret are left out."""
-        start = text.find(value) if value else -1
-        end = start + len(value)
-        for candidate in shaped_candidates(text):
-            is_secret = start >= 0 and _overlap(candidate, start, end) > _ENOUGH
-            if is_secret or start < 0 or candidate.start >= end or candidate.end <= start:
+    def add(self, text: str, secrets: Spans, number: int, weight: float = 1.0) -> None:
+        """Add the candidates of *text*. Those that are a part of one of the *secrets*, or hold one, are left out."""
+        for candidate in told_candidates(text):
+            is_secret = any(_overlap(candidate, *span) > _ENOUGH for span in secrets)
+            if is_secret or all(candidate.start >= end or candidate.end <= start for start, end in secrets):
                 self._add(_buckets(text, candidate), candidate, number, float(is_secret), weight)
 
-    def add_plain(self, text: str, value: str, number: int, weight: float = 1.0) -> None:
-        """Add the plain words and phrases of *text*. Those that are nearly the secret are left out."""
-        start = text.find(value) if value else -1
-        end = start + len(value)
+    def add_plain(self, text: str, secrets: Spans, number: int, weight: float = 1.0) -> None:
+        """Add the plain words and phrases of *text*. Those that are nearly one of the *secrets* are left out."""
         for region in plain_regions(TextVariant(text, text)):
             for candidate in plain_candidates(region, range(len(region.words))):
-                share = _overlap(candidate, start, end) if start >= 0 else 0.0
+                share = max((_overlap(candidate, *span) for span in secrets), default=0.0)
                 if 0.5 < share <= _ENOUGH:
                     continue
-                partly = start >= 0 and candidate.start < end and candidate.end > start and share <= _ENOUGH
+                partly = 0 < share <= _ENOUGH
                 row = _plain_buckets(region, candidate)
                 self._add(row, candidate, number, float(share > _ENOUGH), weight * (_PARTLY if partly else 1))
 
@@ -176,11 +174,28 @@ def own_texts() -> list[ToldText]:
     rows = [json.loads(line) for name in _FILES for line in (OWN / f"{name}.jsonl").read_text("utf-8").splitlines()]
     return [
         ToldText(
-            text=_spelt(row["text"]), value=_spelt(row.get("value", row.get("secret", ""))) if row["label"] else "",
+            text=_spelt(row["text"]), values=_values(row) if row["label"] else (),
             author=row.get("author", "d"), kind=row["kind"], lang=row.get("lang", row["kind"]),
         )
         for row in rows
     ]  # fmt: skip
+
+
+def _values(row: Mapping[str, Any]) -> tuple[str, ...]:
+    value = row.get("value", row.get("secret", ""))
+    return tuple(_spelt(part) for part in (value if isinstance(value, list) else [value]))
+
+
+def _spans(text: str, values: Iterable[str]) -> Spans:
+    """Return the spans of *values* in *text*, which stand there in their order."""
+    spans, position = [], 0
+    for value in values:
+        start = text.find(value, position)
+        start = text.find(value) if start < 0 else start
+        if value and start >= 0:
+            spans.append((start, start + len(value)))
+            position = start + len(value)
+    return spans
 
 
 def _spelt(text: str) -> str:
@@ -232,19 +247,19 @@ def _training_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
     chance = random.Random(5)  # noqa: S311
     values = defaultdict(list)
     for text in texts:
-        values[_value_kind(text.value)].append(text.value)
+        for value in text.values:
+            values[_value_kind(value)].append(value)
     words = [word.lower() for text in texts for word in re.findall(r"[A-Za-z]{4,9}", text.text)]
     values["mixed"] += [generated_password(chance, words) for _ in range(800)]
-    for count in range(3, 8):
+    for count in range(1, 8):
         values[f"number{count}"] += ["".join(chance.choices("0123456789", k=count)) for _ in range(40)]
     examples = Examples()
     for number, text in enumerate(texts):
-        copies = [text.text, *_copies(chance, text, values)]
-        for index, copy in enumerate(copies):
-            value = _value_at(text, copy) if index and text.value else text.value
-            examples.add(copy, value, number, (1 if value else _TALK_WEIGHT) / len(copies))
+        copies = [(text.text, _spans(text.text, text.values)), *_copies(chance, text, values)]
+        for copy, spans in copies:
+            examples.add(copy, spans, number, (1 if spans else _TALK_WEIGHT) / len(copies))
     for number, line in enumerate(benign["train"], len(texts)):
-        examples.add(_spelt(line), "", number)
+        examples.add(_spelt(line), (), number)
     return examples
 
 
@@ -255,20 +270,18 @@ def _plain_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
     chance = random.Random(5)  # noqa: S311
     values = defaultdict(list)
     for text in texts:
-        values[_plain_kind(text.value)].append(text.value)
+        for value in text.values:
+            values[_plain_kind(value)].append(value)
     examples = Examples()
     for number, text in enumerate(texts):
-        kind = _plain_kind(text.value)
-        copies = [text.text]
-        if kind[:-1] in _PLAIN_KINDS:
-            copies += [
-                text.text.replace(text.value, value, 1) for value in chance.choices(values[kind], k=_OTHER_VALUES)
-            ]
-        for copy in copies:
-            value = _value_at(text, copy) if text.value else ""
-            examples.add_plain(copy, value, number, (1 if value else _TALK_WEIGHT) / len(copies))
+        spans = _spans(text.text, text.values)
+        copies = [(text.text, spans)]
+        if any(_plain_kind(value)[:-1] in _PLAIN_KINDS for value in text.values):
+            copies += [_with_others(chance, text.text, spans, values, _plain_kind) for _ in range(_OTHER_VALUES)]
+        for copy, places in copies:
+            examples.add_plain(copy, places, number, (1 if places else _TALK_WEIGHT) / len(copies))
     for number, line in enumerate(benign["train"], len(texts)):
-        examples.add_plain(_spelt(line), "", number)
+        examples.add_plain(_spelt(line), (), number)
     return examples
 
 
@@ -279,25 +292,39 @@ def _plain_kind(value: str) -> str:
     return kind + ("e" if value[:1] > "\u0e00" else "a")
 
 
-def _copies(chance: random.Random, text: ToldText, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield *text* with other values of the same kind, or with other digits."""
-    if text.value:
-        for value in chance.choices(values[_value_kind(text.value)], k=_OTHER_VALUES):
-            yield text.text.replace(text.value, value, 1)
+def _copies(chance: random.Random, text: ToldText, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Spans]]:
+    """Yield *text* with other values of the same kind and their spans, or with other digits."""
+    if text.values:
+        for _ in range(_OTHER_VALUES):
+            yield _with_others(chance, text.text, _spans(text.text, text.values), values, _value_kind)
     elif text.kind != "ordinary":
         for _ in range(_OTHER_DIGITS):
-            yield re.sub(r"\d", lambda _: chance.choice("123456789"), text.text)
+            yield re.sub(r"\d", lambda _: chance.choice("123456789"), text.text), ()
 
 
-def _value_at(text: ToldText, copy: str) -> str:
-    """Return the value that stands in *copy* where the value of *text* stood."""
-    before, _, after = text.text.partition(text.value)
-    return copy[len(before) : len(copy) - len(after)]
+def _with_others(
+    chance: random.Random, text: str, spans: Spans, values: Mapping[str, Sequence[str]], kind: Callable[[str], str]
+) -> tuple[str, Spans]:
+    """Return *text* with other values of the same kind in its *spans*, and their new spans."""
+    pieces, others, length, done = [], [], 0, 0
+    for start, end in sorted(spans):
+        if start < done:
+            continue
+        known = text[start:end]
+        other = known if kind(known) == "groups" else chance.choice(values[kind(known)] or [known])
+        pieces += [text[done:start], other]
+        length += start - done
+        others.append((length, length + len(other)))
+        length += len(other)
+        done = end
+    return "".join([*pieces, text[done:]]), others
 
 
 def _value_kind(value: str) -> str:
     if re.fullmatch(r"[\d #*./-]+", value):
-        return f"number{max(3, min(7, sum(map(str.isdigit, value))))}"
+        return f"number{max(1, min(7, sum(map(str.isdigit, value))))}"
+    if re.fullmatch(r"(?=.*\d)[A-Za-z0-9]{2,10}(?:[ -][A-Za-z0-9]{2,10})+", value):
+        return "groups"
     if " " in value:
         return "phrase"
     return "word" if value.isalpha() else "mixed"
@@ -365,7 +392,7 @@ def _scores(weights: Floats, bias: float, examples: Examples) -> Floats:
     )
 
 
-_Adder = Callable[[Examples, str, str, int], None]
+_Adder = Callable[[Examples, str, Spans, int], None]
 
 
 def _least_score(weights: Floats, bias: float, benign: _Benign, add: _Adder, least: float) -> float:
@@ -376,7 +403,7 @@ def _least_score(weights: Floats, bias: float, benign: _Benign, add: _Adder, lea
 def _highest(weights: Floats, bias: float, lines: Sequence[str], add: _Adder) -> float:
     examples = Examples()
     for number, line in enumerate(lines):
-        add(examples, _spelt(line), "", number)
+        add(examples, _spelt(line), (), number)
     best = np.full(len(lines), -np.inf)
     np.maximum.at(best, examples.texts, _scores(weights, bias, examples))
     return float(np.sort(best)[::-1][int(_FALSE_ALARMS * len(lines))])
@@ -386,11 +413,11 @@ def _least_form(weights: Floats, texts: Sequence[ToldText]) -> float:
     """Return the sum of the form alone that nearly all secrets reach. Below it no context is examined."""
     sums = []
     for text in texts:
-        start = text.text.find(text.value) if text.value else -1
+        spans = _spans(text.text, text.values)
         sums += [
-            _SCALES[0] * float(weights[form_buckets(text.value, place.kind)].sum())
-            for place in (shaped_candidates(text.text) if start >= 0 else ())
-            if _overlap(place, start, start + len(text.value)) > _ENOUGH
+            _SCALES[0] * float(weights[form_buckets(text.text[place.start : place.end], place.kind)].sum())
+            for place in (told_candidates(text.text) if spans else ())
+            if any(_overlap(place, *span) > _ENOUGH for span in spans)
         ]
     return float(np.quantile(sums, 0.003)) if sums else -1e9
 
@@ -399,10 +426,10 @@ def _least_words(weights: Floats, texts: Sequence[ToldText]) -> float:
     """Return the sum of the words of a sentence that nearly all sentences with a plain secret reach."""
     sums = []
     for text in texts:
-        start = text.text.find(text.value) if text.value else -1
-        for region in plain_regions(TextVariant(text.text, text.text)) if start >= 0 else ():
+        spans = _spans(text.text, text.values)
+        for region in plain_regions(TextVariant(text.text, text.text)) if spans else ():
             for candidate in plain_candidates(region, range(len(region.words))):
-                if _overlap(candidate, start, start + len(text.value)) > _ENOUGH:
+                if any(_overlap(candidate, *span) > _ENOUGH for span in spans):
                     number = region.words[candidate.first].sentence
                     found = [
                         bucket for word in region.words for bucket in word_bag(word.name, same=word.sentence == number)
@@ -440,7 +467,7 @@ def _check(texts: Sequence[ToldText], benign: _Benign) -> None:
             least = _least_score(weights, bias, benign, add, lowest)
             examples = Examples()
             for number, text in enumerate(held):
-                add(examples, text.text, "", number)
+                add(examples, text.text, (), number)
             scores = _scores(weights, bias, examples)
             for number, place, score in zip(examples.texts, examples.places, scores, strict=True):
                 if score >= least:
@@ -448,14 +475,14 @@ def _check(texts: Sequence[ToldText], benign: _Benign) -> None:
         for text, spans in zip(held, places, strict=True):
             for key in _report_keys(text):
                 count[key] += 1
-                found[key] += _is_covered(text, spans) if text.value else bool(spans)
+                found[key] += _is_covered(text, spans) if text.values else bool(spans)
     for key in sorted(count):
         print(f"{key}: {found[key]} of {count[key]}, {found[key] / count[key]:.3f}")
 
 
 def _report_keys(text: ToldText) -> Iterator[str]:
-    if text.value:
-        form = _value_kind(text.value)
+    if text.values:
+        form = _value_kind(text.values[0]) if len(text.values) == 1 else text.kind
         yield from (
             f"found {name}" for name in ("all", f"author {text.author}", f"language {text.lang}", f"form {form}")
         )
@@ -473,9 +500,11 @@ def _by_rules(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_covered(text: ToldText, places: Iterable[tuple[int, int]]) -> bool:
-    start = text.text.find(text.value)
-    signs = [start + index for index, sign in enumerate(text.value) if sign.isalnum()]
-    return all(any(first <= sign < last for first, last in places) for sign in signs)
+    found = list(places)
+    signs = [
+        sign for start, end in _spans(text.text, text.values) for sign in range(start, end) if text.text[sign].isalnum()
+    ]
+    return all(any(first <= sign < last for first, last in found) for sign in signs)
 
 
 if __name__ == "__main__":

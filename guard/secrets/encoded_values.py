@@ -1,8 +1,9 @@
-"""Encoded values that are secrets: "the admin password in base64: TGlnaHRob3VzZSE0NDI=".
+"""Secrets in encoded values and in strings that code joins: "the admin password in base64: TGlnaHRob3VzZSE0NDI=".
 
-All rules and the models of told secrets read the text with its values decoded in place. A decoded value near the name
-of a credential is a secret as well, because hardly anybody encodes a word beside a password that is none. Without a
-name, it is one if it looks like nothing but a password: capitals, small letters and digits, and no word of a language.
+All rules and the models of told secrets read the text with its values decoded and joined in place. A decoded value near
+the name of a credential is a secret as well, because hardly anybody encodes a word beside a password that is none.
+Without a name, it is one if it looks like nothing but a password: capitals, small letters and digits, and no word of a
+language.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ _PASSWORD = lazy_regex(r"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)[A-Za-z0-9_.!@#$^&*+~=?-]
 
 
 def find_encoded_values(variant: TextVariant, rule_sets: Sequence[RuleSet] = ()) -> Iterator[Match]:
-    """Yield the secrets in the encoded values of *variant*, with offsets into its source."""
+    """Yield the secrets in the encoded values and in the joined strings of *variant*, with offsets into its source."""
     decoded = decode_in_place(variant)
     if decoded is None:
         return
@@ -50,7 +51,9 @@ def find_encoded_values(variant: TextVariant, rule_sets: Sequence[RuleSet] = ())
 def _decoded_secrets(decoded: DecodedInPlace, plain: TextVariant) -> Iterator[Match]:
     """Yield the decoded values near the name of a credential, and those that look like a password."""
     names = [(start, end) for kind, start, end in credential_names(plain) if kind != "code"]
-    for start, end in zip(decoded.starts, decoded.ends, strict=True):
+    for start, end, joined in zip(decoded.starts, decoded.ends, decoded.joined, strict=True):
+        if joined:
+            continue
         value = decoded.text[start:end]
         named = any(-_AFTER <= start - last <= _BEFORE or 0 <= first - end <= _AFTER for first, last in names)
         if named:

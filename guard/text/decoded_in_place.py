@@ -1,9 +1,10 @@
-"""A text with short encoded values decoded where they stand, so that the words around them say what they are.
+"""A text with short encoded values decoded where they stand, and the strings that code joins written as one.
 
 ``guard.text.encoded`` decodes long runs and searches what comes out by itself. A password is short, and only its
 sentence tells what it is: "the admin password in base64: TGlnaHRob3VzZSE0NDI=". Base64, base32, hexadecimal in several
 notations, percent signs, entities, escapes and quoted-printable are decoded, twice where the result is encoded again.
-A run counts if it decodes to one line of printable characters.
+A run counts if it decodes to one line of printable characters. Strings are joined across ``+``, ``.``, ``.concat(``,
+``.=`` and the end of a continued line, and in a list that is joined.
 """
 
 import base64
@@ -14,6 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from urllib.parse import unquote
 
 from guard.lazy_regex import lazy_regex
@@ -49,6 +51,15 @@ _RUN = lazy_regex(
     r"(?![0-9A-Za-z+/_=-]))",
     re.ASCII,
 )
+_STRING = r"(?:\"[^\"\\\n]{1,80}\"|'[^'\\\n]{1,80}')"
+_BETWEEN = r"(?:\s{0,40}(?:[+.]\s{0,40}|\\\n\s{0,40})|\)?\.concat\(|;\s{0,40}[$\w]{1,40} ?[.+]= ?)"
+_JOINED = lazy_regex(
+    rf"(?P<list>(?<=join\(\[){_STRING}(?:,\s{{0,40}}{_STRING}){{1,20}}|{_STRING}(?:,\s{{0,40}}{_STRING}){{1,20}}(?=\]\.join\())"
+    rf"|(?P<strings>{_STRING}(?:{_BETWEEN}{_STRING}){{1,20}})"
+    r"|(?P<lines>[\w!-/:-@]{4,200}+(?<=\\)\n[ \t]{0,40}\w[!-~]{1,200}+(?:(?<=\\)\n[ \t]{0,40}\w[!-~]{1,200}+){0,8})"
+)
+_BEGINNING_JOINED = r"[\"'] ?[+.\\]|[\"']\)?\.concat|\w\\\n|join\(|[\"'];\s{0,40}[$\w]{1,40} ?[.+]="
+_PIECE = lazy_regex(_STRING)
 _ESCAPE = lazy_regex(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _BASE32 = lazy_regex(r"(?=[A-Z2-7]*[2-7])[A-Z2-7]{8,400}={0,6}")
 _PLAIN_WORD = lazy_regex(r"[A-Za-z]?[a-z]+(?:[-_/][A-Za-z]?[a-z]+)*|[A-Z]+|[\d_-]+")
@@ -60,12 +71,13 @@ class DecodedInPlace(TextVariant):
     """A text with decoded values in place. ``span`` returns whole runs.
 
     ``starts`` and ``ends`` are the places of the values in ``text``, and ``runs`` those of their runs in the text that
-    was decoded. ``inner`` maps its offsets to the source.
+    was decoded. ``joined`` says which are joined strings. ``inner`` maps the offsets of that text to the source.
     """
 
     starts: tuple[int, ...] = field(default=(), repr=False)
     ends: tuple[int, ...] = field(default=(), repr=False)
     runs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    joined: tuple[bool, ...] = field(default=(), repr=False)
     inner: TextVariant | None = field(default=None, repr=False)
 
     def touches(self, start: int, end: int) -> bool:
@@ -89,29 +101,41 @@ class DecodedInPlace(TextVariant):
 
 
 def decode_in_place(variant: TextVariant) -> DecodedInPlace | None:
-    """Return *variant* with its encoded values decoded, or None without any."""
+    """Return *variant* with its encoded values decoded and its strings joined, or None without any."""
     text = variant.text
-    if first_place(_BEGINNING, utf8(text)) < 0:
+    data = utf8(text)
+    values = (
+        [(*value, False) for value in islice(_values(text), _MOST_RUNS)] if first_place(_BEGINNING, data) >= 0 else []
+    )
+    if first_place(_BEGINNING_JOINED, data) >= 0:
+        values += [(*value, True) for value in islice(_joined(text), _MOST_RUNS)]
+        values.sort()
+    if not values:
         return None
     pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    runs: list[tuple[int, int]] = []
+    kept: list[tuple[int, int, tuple[int, int], bool]] = []
     length = done = 0
-    for start, end, plain in _values(text):
+    for start, end, plain, joined in values:
+        if start < done:
+            continue
         pieces += [text[done:start], plain]
         length += start - done
-        starts.append(length)
+        kept.append((length, length + len(plain), (start, end), joined))
         length += len(plain)
-        ends.append(length)
-        runs.append((start, end))
         done = end
-        if len(runs) == _MOST_RUNS:
-            break
-    if not runs:
-        return None
     pieces.append(text[done:])
-    return DecodedInPlace("".join(pieces), variant.source, False, tuple(starts), tuple(ends), tuple(runs), variant)
+    starts, ends, runs, joins = zip(*kept, strict=True)
+    return DecodedInPlace("".join(pieces), variant.source, False, starts, ends, runs, joins, variant)
+
+
+def _joined(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield ``(start, end, whole)`` of the strings and lines in *text* that are written in parts, in order."""
+    for match in _JOINED.finditer(text):
+        if match.lastgroup == "lines":
+            yield *match.span(), re.sub(r"\\\n[ \t]*", "", match[0])
+        else:
+            quote = match[0][0]
+            yield *match.span(), quote + "".join(piece[0][1:-1] for piece in _PIECE.finditer(match[0])) + quote
 
 
 def _values(text: str) -> Iterator[tuple[int, int, str]]:

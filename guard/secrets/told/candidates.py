@@ -5,6 +5,7 @@ know, such as addresses, hashes, times and measures, are no candidates.
 """
 
 import base64
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,13 +13,15 @@ from typing import NamedTuple
 from guard.lazy_regex import lazy_regex
 from guard.secrets.value import is_plausible_value
 
-__all__ = ["EASTERN", "UNSPACED", "Candidate", "Kind", "shaped_candidates", "token_kind", "tokens"]
+__all__ = ["EASTERN", "UNSPACED", "Candidate", "Kind", "shaped_candidates", "short_numbers", "token_kind", "tokens"]
 
 
 class Kind:
     """Kinds of candidates, one letter each."""
 
     NUMBER = "n"
+    SHORT = "t"
+    GROUPS = "g"
     MIXED = "o"
     HYPHENATED = "h"
     QUOTED = "q"
@@ -78,6 +81,13 @@ _QUOTED = lazy_regex(
     r"[\"“”»」』`'’›](?![^\W_])"
     r"|(?<=[“„«「『] )([^\"“”„«»「」『』`\n]{3,64}?) (?=[”“»」』]))"
 )
+#: Groups of letters and digits, as codes are written. A space stands between them only where each has a digit.
+_GROUPED = lazy_regex(
+    r"(?<![\w./:@#-])(?:(?=[A-Za-z-]{0,60}\d)[A-Za-z0-9]{2,10}(?:-[A-Za-z0-9]{2,10}){1,11}"
+    r"|(?=[A-Za-z]{0,9}\d)[A-Za-z0-9]{2,10}(?: (?=[A-Za-z]{0,9}\d)[A-Za-z0-9]{2,10}){1,11})(?![\w@-]|[./:]\w)",
+    re.ASCII,
+)
+_SHORT = lazy_regex(r"(?<![\w.,:/+€$£#*-])\d{1,2}(?![\w%°€$£]|[.,:/-]\d| ?[年年월月日시時分])")
 _MORE_SIGNS = "!?#*%&$+~^@"
 _MEASURE = lazy_regex(
     r"(?i)\d{1,2}[:.h]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m|uhr|h)?!?"
@@ -111,11 +121,20 @@ def shaped_candidates(text: str) -> list[Candidate]:
                 upto = _with_signs(text, end)
                 if _is_possible(text[start:upto]):
                     found[start, upto] = kind
+    for match in _GROUPED.finditer(text) if has_digit else ():
+        if match.span() not in found and not _MEASURE.fullmatch(match[0]):
+            found[match.span()] = Kind.GROUPS
     for match in _QUOTED.finditer(text) if _QUOTE.search(text) else ():
         start, end = match.span(1 if match[1] else 2)
         if (start, end) not in found and _SAID.fullmatch(text, start, end):
             found[start, end] = Kind.QUOTED
     return [Candidate(*span, found[span]) for span in sorted(found)]
+
+
+def short_numbers(text: str, start: int, end: int) -> Iterator[Candidate]:
+    """Yield the numbers of one or two digits in ``text[start:end]``: parts of a code that is told in pieces."""
+    for match in _SHORT.finditer(text, start, end):
+        yield Candidate(*match.span(), Kind.SHORT)
 
 
 def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

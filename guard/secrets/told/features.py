@@ -101,13 +101,15 @@ def form_buckets(value: str, kind: str) -> list[int]:
     group = group_of(kind)
     shape = value[:48].translate(_SHAPES)
     found = [_form("kind" + kind), *_shape_buckets(shape, len(value), group)]
-    if kind == Kind.NUMBER:
+    if kind in {Kind.NUMBER, Kind.SHORT}:
         return found + _forms([group + part for part in _number_form(value)])
     framed = f"^{value.lower()[:24]}$"
     parts = ["letters" + gram for gram in {framed[start : start + 3] for start in range(len(framed) - 2)}]
     parts += [f"{group}sign{sign}" for sign in set(value) if not sign.isalnum()]
     parts.append(group + ("ending" + value.rpartition(".")[2][-5:] if "." in value else "whole"))
-    if kind != Kind.MIXED:
+    if kind == Kind.GROUPS:
+        parts += _group_form(value)
+    elif kind != Kind.MIXED:
         parts += [group + part for part in word_form(value)]
     likeness = max(-12, min(12, round(password_likeness(value))))
     return [
@@ -145,6 +147,16 @@ def _number_form(value: str) -> list[str]:
         f"zero{digits[:1] == '0'}", f"count{len(digits)}", "between" + "".join(sorted(set(value) - set(digits))),
         f"year{len(digits) == 4 and digits[:2] in {'19', '20'}}", f"round{len(digits) - len(digits.rstrip('0'))}",
         f"different{len(set(digits))}",
+    ]  # fmt: skip
+
+
+def _group_form(value: str) -> list[str]:
+    groups = value.replace("-", " ").split(" ")
+    sizes = set(map(len, groups))
+    return [
+        f"groups{min(len(groups), 8)}", f"even{len(sizes) == 1}", f"size{min(max(sizes), 9)}", f"space{' ' in value}",
+        f"digits{value.replace('-', '').replace(' ', '').isdigit()}", f"upper{value.isupper()}lower{value.islower()}",
+        f"mixed{sum(not group.isdigit() and not group.isalpha() for group in groups) * 3 // len(groups)}",
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.public_values import is_public, is_row_field
-from guard.secrets.told.candidates import Candidate, Kind, shaped_candidates
+from guard.secrets.told.candidates import Candidate, Kind
 from guard.secrets.told.features import (
     FARTHEST,
     FORM_BUCKETS,
@@ -34,7 +34,8 @@ from guard.secrets.told.features import (
     word_keys,
     zone_masks,
 )
-from guard.secrets.told.names import name_buckets
+from guard.secrets.told.names import name_buckets, told_candidates
+from guard.secrets.told.rules import find_told_secrets
 from guard.secrets.told.words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
 from guard.text.ids import IdSpan, id_at, id_spans
@@ -68,24 +69,67 @@ _NAMES_WEIGH = 4.0
 """Log odds that names beside a candidate add at most. A candidate that lacks more is not looked at again."""
 
 
+_CODES = frozenset({Kind.NUMBER, Kind.SHORT, Kind.GROUPS})
+
+_COMPANION = -2.4
+"""Log odds above the least score from which a candidate near a secret is a part of it, or a second one."""
+
+_COMPANION_CHARS = 100
+
+
 def find_told_values(variant: TextVariant) -> Iterator[Match]:
-    """Yield the secrets that *variant* tells, with offsets into its source."""
-    model = told_model()
+    """Yield the secrets that *variant* tells, with offsets into its source.
+
+    A secret is often told in parts, or with others beside it. So near one that is sure, what is only likely counts too.
+    """
     ids = id_spans(variant.text)
+    judged = [*_judged_values(variant, ids), *_judged_words(variant, ids)]
+    sure = [found for found in judged if found.score >= 0]
+    for found in sure:
+        yield _match(variant, found)
+    likely = [found for found in judged if _COMPANION <= found.score < 0]
+    if not likely:
+        return
+    anchors = [(found.start, found.end) for found in sure]
+    anchors += [(match.start, match.end) for match in find_told_secrets(TextVariant(variant.text, variant.text))]
+    for found in sorted(likely, key=lambda found: (-found.score, found.start)) if anchors else ():
+        near = any(
+            start - _COMPANION_CHARS <= found.end and found.start <= end + _COMPANION_CHARS for start, end in anchors
+        )
+        if near and not any(found.start < end and start < found.end for start, end in anchors):
+            anchors.append((found.start, found.end))
+            yield _match(variant, found)
+
+
+class _Judged(NamedTuple):
+    """A candidate with its log odds above the least score of a secret, and the rule that found it."""
+
+    start: int
+    end: int
+    score: float
+    rule: str
+    kind: str
+
+
+def _match(variant: TextVariant, found: _Judged) -> Match:
+    return replaced_match("secret", found.rule, found.kind, variant.span(found.start, found.end))
+
+
+def _judged_values(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Judged]:
+    """Yield the numbers, quotations and words with other characters that are at least likely to be a secret."""
+    model = told_model()
     possible = (
         candidate
-        for candidate in shaped_candidates(variant.text)
+        for candidate in told_candidates(variant.text)
         if model.is_possible(variant.text, candidate) and not _is_id(variant.text, candidate, ids)
     )
     candidates = list(islice(possible, _MOST_JUDGED))
     words = TextWords(variant.text, candidates)
     for candidate in candidates:
-        score = model.score(words, candidate)
-        if score < model.least or is_public(variant.text, *candidate[:2]):
-            continue
-        kind = "code" if candidate.kind == Kind.NUMBER else "password"
-        yield replaced_match("secret", "told-value", kind, variant.span(candidate.start, candidate.end))
-    yield from _find_words(variant, ids)
+        score = model.score(words, candidate) - model.least
+        if score >= _COMPANION and not is_public(variant.text, *candidate[:2]):
+            kind = "code" if candidate.kind in _CODES else "password"
+            yield _Judged(candidate.start, candidate.end, score, "told-value", kind)
 
 
 def _is_id(text: str, candidate: Candidate, ids: Sequence[IdSpan]) -> bool:
@@ -95,13 +139,13 @@ def _is_id(text: str, candidate: Candidate, ids: Sequence[IdSpan]) -> bool:
     return is_row_field(text, candidate.start)
 
 
-def _find_words(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[Match]:
-    """Yield the plain words and phrases that *variant* tells as secrets, with offsets into its source."""
+def _judged_words(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Judged]:
+    """Yield the plain words and phrases that are at least likely to be told as secrets."""
     model = plain_model()
     for region in islice(plain_regions(variant), _MOST_REGIONS):
-        for start, end in model.told(region):
+        for score, start, end in model.told(region, _COMPANION):
             if not is_public(variant.text, start, end) and id_at(variant.text, ids, start, end) is None:
-                yield replaced_match("secret", "told-word", "password", variant.span(start, end))
+                yield _Judged(start, end, score, "told-word", "password")
 
 
 @cache
@@ -234,17 +278,20 @@ class PlainModel:
         self._context = WeightTable(data[HEAD.size + FORM_BUCKETS :]).total
         self._sums: dict[tuple[str, bool], int] = {}
 
-    def told(self, region: PlainRegion) -> list[tuple[int, int]]:
-        """Return the spans of *region* that are told as secrets, the most likely first, without overlap."""
+    def told(self, region: PlainRegion, least: float = 0.0) -> list[tuple[float, int, int]]:
+        """Return score, start and end of the words that are told as secrets, the most likely first, without overlap.
+
+        The score is what exceeds the least score of a secret, and is *least* or more.
+        """
         if len(self._sums) >= _KNOWN_WORDS:
             self._sums.clear()
-        scored = sorted(self._scored(region), key=lambda found: (-found[0], found[1]))
-        told: list[tuple[int, int]] = []
+        scored = sorted(self._scored(region), key=lambda found: (-found[0], found[1].start))
+        told: list[tuple[float, int, int]] = []
         for score, candidate in scored:
-            if score < self.least:
+            if score - self.least < least:
                 break
-            if all(candidate.end <= start or end <= candidate.start for start, end in told):
-                told.append((candidate.start, candidate.end))
+            if all(candidate.end <= start or end <= candidate.start for _, start, end in told):
+                told.append((score - self.least, candidate.start, candidate.end))
         return told
 
     def _scored(self, region: PlainRegion) -> Iterator[tuple[float, PlainCandidate]]:

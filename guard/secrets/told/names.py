@@ -10,12 +10,12 @@ from functools import cache
 from zlib import crc32
 
 from guard.secrets.pattern import Re2Pattern, compile_pattern
-from guard.secrets.told.candidates import Candidate
+from guard.secrets.told.candidates import Candidate, shaped_candidates, short_numbers
 from guard.secrets.told.features import FORM_BUCKETS
 from guard.secrets.told.rules import vocabulary
 from guard.text.canonical import TextVariant
 
-__all__ = ["name_buckets", "name_features"]
+__all__ = ["name_buckets", "name_features", "told_candidates"]
 
 _MASK = FORM_BUCKETS - 1
 _LEFT, _RIGHT = 120, 90
@@ -23,6 +23,36 @@ _LEFT, _RIGHT = 120, 90
 
 _STEPS = (4, 14, 35)
 """Characters between a name and a candidate, up to which the distance is the same."""
+
+
+_OPENING = frozenset({"secret", "pin", "code", "opened", "access"})
+"""Kinds of names beside which a number of one or two digits may be a part of a code."""
+
+_SHORT_BESIDE = 100
+"""Characters around such a name in which short numbers are looked at."""
+
+
+def told_candidates(text: str) -> list[Candidate]:
+    """Return all candidates for a told secret in *text* but plain words, in order."""
+    found = shaped_candidates(text)
+    spans: list[list[int]] = []
+    for start, end in _opening_names(text):
+        first, last = max(0, start - _SHORT_BESIDE), min(len(text), end + _SHORT_BESIDE)
+        if spans and first <= spans[-1][1]:
+            spans[-1][1] = last
+        else:
+            spans.append([first, last])
+    if not spans:
+        return found
+    short = [candidate for first, last in spans for candidate in short_numbers(text, first, last)]
+    return sorted([*found, *short])
+
+
+def _opening_names(text: str) -> Iterator[tuple[int, int]]:
+    kinds = list(vocabulary()["beside"])
+    for span, *groups in _pattern().matches(TextVariant(text, text)):
+        if kinds[next(index for index, group in enumerate(groups) if group[0] >= 0)] in _OPENING:
+            yield span
 
 
 def name_buckets(text: str, candidate: Candidate) -> list[int]:
