@@ -1,6 +1,6 @@
 """Train the classifier of injected instructions, and measure it on authors and sources that it has not seen.
 
-    python -m bench.training.instructions --data DIR --corpora DIR [--leave-out FILE]
+    python -m bench.training.instructions --data DIR --corpora DIR [--leave-out FILE | --cyrillic]
 
 The texts are those of our authors (``bench/guard_data/texts``, one file an author), well-known phrases of attacks,
 the guard corpora of ``DIR``, and further corpora as ``NAME.jsonl.gz`` with ``text``, ``label``, ``kind`` and ``lang``
@@ -8,7 +8,8 @@ the guard corpora of ``DIR``, and further corpora as ``NAME.jsonl.gz`` with ``te
 second round an attack counts by its most suspicious passage and a benign text by its least innocent ones.
 
 ``--leave-out`` trains once for each group of sources without that group, writes the scores of the left-out texts to
-FILE, and leaves the weights alone. Without it the weights are written.
+FILE, and leaves the weights alone. ``--cyrillic`` trains on Russian texts alone and writes the weights of the second
+model. Without either, the weights for all languages are written.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ GROUPS: tuple[frozenset[str], ...] = tuple(
         ("l", ""),
         ("u", "ud"),
         ("o", "phrases"),
-        *((author, "") for author in "pqvwxyz"),
+        *((author, "") for author in "pqrsvwxyz"),
     )
 )
 #: Corpora that are only measured: by their licence, or because they are translations of another one, or because they
@@ -135,16 +136,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with guard/ in it")
     parser.add_argument("--corpora", type=Path, help="folder of further corpora, NAME.jsonl.gz")
     parser.add_argument("--leave-out", type=Path, metavar="FILE", help="measure each group of sources by the others")
+    parser.add_argument("--cyrillic", action="store_true", help="train the model of Russian texts")
     options = parser.parse_args(arguments)
-    bags = as_bags(all_texts(options.data, options.corpora))
+    texts = all_texts(options.data, options.corpora)
+    bags = as_bags(text for text in texts if not options.cyrillic or text.lang == "ru")
     print(f"{len(bags)} texts of {len({bag.row.source for bag in bags})} sources", file=sys.stderr)
     if options.leave_out:
         with options.leave_out.open("w", encoding="utf-8") as file:
             for line in left_out_scores(bags):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
         return 0
-    write_weights(train([bag for bag in bags if bag.row.source not in MEASURED_ONLY]), WEIGHTS)
-    print(f"wrote {WEIGHTS.name}")
+    target = WEIGHTS.with_name("cyrillic.bin") if options.cyrillic else WEIGHTS
+    write_weights(train([bag for bag in bags if bag.row.source not in MEASURED_ONLY]), target)
+    print(f"wrote {target.name}")
     return 0
 
 

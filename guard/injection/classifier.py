@@ -7,6 +7,8 @@ is the sum of its weights over the square root of the number of its words and si
 In text of strangers, a small transformer (``guard.inference.passage_network``) reads again what the linear model does
 not find harmless, and the sum of both scores decides. Where it cannot be loaded, the linear model decides alone.
 
+The transformer knows Cyrillic least. Text in it has a second linear model, which was trained on Russian texts alone.
+
 Text from a tool or the web is suspected from a low score on, which rises with the number of sentences, because each
 is another chance to be wrong. Text of the owner and the agent needs a much higher one, because people give orders and
 write about attacks.
@@ -21,16 +23,28 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from guard.inference.passage_network import PassageNetwork, network_numbers, open_network
+from guard.inference.passage_network import network_numbers, open_network
 from guard.injection.features import TokenRun, WordKeys, context_buckets, sentences, word_buckets, word_length
+from guard.lazy_regex import lazy_regex
 from guard.match import Match, Strength
 from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 from guard.weight_table import WeightTable
 
-__all__ = ["RUN", "LinearSuspicion", "SuspectSpan", "best_score", "find_suspects", "linear_model", "rise", "windows"]
+__all__ = [
+    "RUN",
+    "LinearSuspicion",
+    "SuspectSpan",
+    "best_score",
+    "cyrillic_model",
+    "find_suspects",
+    "linear_model",
+    "rise",
+    "windows",
+]
 
 _WEIGHTS = Path(__file__).with_name("weights") / "instructions.bin"
+_CYRILLIC_WEIGHTS = _WEIGHTS.with_name("cyrillic.bin")
 _HEAD = struct.Struct("<4f")
 """Scale of the weights, bias, and the scores from which text of strangers and of the owner is suspected."""
 
@@ -42,6 +56,11 @@ _RISE, _MOST_RISE = 0.15, 0.75
 
 _HOPELESS = -2.0
 """Score of a sentence's words alone below which its neighbouring words are not looked up. Hardly an attack is below."""
+
+_CYRILLIC_SHARE, _CYRILLIC_LEAST, _CYRILLIC_GATE = 2.0, 2.5, -0.5
+"""Part of the Cyrillic model's score that is added, the sum that is suspected, and the score that is read again."""
+
+_CYRILLIC = lazy_regex("[\u0400-\u04ff]{3}")
 
 _MAX_MATCHES = 16
 """Matches reported per text. One is enough to act."""
@@ -88,8 +107,10 @@ def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool
 def _suspects_of_strangers(variant: TextVariant, parts: list[TokenRun]) -> Iterator[SuspectSpan]:
     """Yield the suspected passages of a text from a tool or the web, in order, without overlaps."""
     model, numbers, more = linear_model(), network_numbers(), rise(len(parts))
-    least = numbers.threshold + numbers.rise * more
-    read_again = [span for span in windows(model.passages(parts)) if span.score >= numbers.gate]
+    spans, cyrillic = list(windows(model.passages(parts))), _cyrillic_scores(variant, parts)
+    read_again = [
+        span for span in spans if span.score >= numbers.gate or cyrillic.get(span.start, -math.inf) >= _CYRILLIC_GATE
+    ]
     network = open_network() if read_again else None
     if network is None:
         yield from model.suspects(parts, model.untrusted + more)
@@ -98,9 +119,25 @@ def _suspects_of_strangers(variant: TextVariant, parts: list[TokenRun]) -> Itera
         read_again = sorted(nlargest(_MAX_READ_AGAIN, read_again), key=lambda span: span.start)
     end = -1
     for span in read_again:
-        if span.start >= end and _joint_score(network, variant, span) >= least:
+        if span.start < end:
+            continue
+        score, least = (
+            network.score(variant.text[span.start : span.end]) + numbers.share * span.score,
+            numbers.threshold,
+        )
+        if span.start in cyrillic:
+            score, least = score + _CYRILLIC_SHARE * cyrillic[span.start], _CYRILLIC_LEAST
+        if score >= least + numbers.rise * more:
             yield span
             end = span.end
+
+
+def _cyrillic_scores(variant: TextVariant, parts: list[TokenRun]) -> dict[int, float]:
+    """Return the score of each window that has Cyrillic words, by its start, as the Cyrillic model sees it."""
+    if _CYRILLIC.search(variant.text) is None:
+        return {}
+    spans = windows(cyrillic_model().passages(parts))
+    return {span.start: span.score for span in spans if _CYRILLIC.search(variant.text, span.start, span.end)}
 
 
 def windows(passages: Iterable[SuspectSpan]) -> Iterator[SuspectSpan]:
@@ -114,10 +151,6 @@ def windows(passages: Iterable[SuspectSpan]) -> Iterator[SuspectSpan]:
             yield span._replace(score=max(span.score, sentence.score, before.score))
     if before is None and sentence is not None:
         yield sentence
-
-
-def _joint_score(network: PassageNetwork, variant: TextVariant, span: SuspectSpan) -> float:
-    return network.score(variant.text[span.start : span.end]) + network_numbers().share * span.score
 
 
 def best_score(text: str) -> float:
@@ -184,6 +217,17 @@ class LinearSuspicion:
 
 @cache
 def linear_model() -> LinearSuspicion:
-    data = _WEIGHTS.read_bytes()
+    """Return the model of all languages. The first call reads its weights."""
+    return _stored_model(_WEIGHTS)
+
+
+@cache
+def cyrillic_model() -> LinearSuspicion:
+    """Return the model of Russian texts. The first call reads its weights."""
+    return _stored_model(_CYRILLIC_WEIGHTS)
+
+
+def _stored_model(path: Path) -> LinearSuspicion:
+    data = path.read_bytes()
     scale, bias, untrusted, trusted = _HEAD.unpack_from(data)
     return LinearSuspicion(data[_HEAD.size :], scale, bias, untrusted=untrusted, trusted=trusted)
