@@ -47,9 +47,9 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
                 if is_public(variant.text, start, end):
                     continue
                 yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))
-    yield from find_grouped_keys(variant)
     yield from find_seed_phrases(variant)
     yield from find_code_lists(variant)
+    yield from find_grouped_keys(variant)
     yield from find_told_secrets(variant)
 
 

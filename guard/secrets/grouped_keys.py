@@ -29,11 +29,11 @@ def find_grouped_keys(variant: TextVariant) -> Iterator[Match]:
     if first_place(_BEGINNING, utf8(variant.text)) < 0:
         return
     for match in _KEY.finditer(variant.text):
-        if _is_key(match[0].replace("-", " ").split(" ")):
+        if _is_key(match[0].replace("-", " ").split(" "), spaced=" " in match[0]):
             yield replaced_match("secret", "grouped-key", "key", variant.span(*match.span()))
 
 
-def _is_key(groups: list[str]) -> bool:
+def _is_key(groups: list[str], *, spaced: bool) -> bool:
     sizes = set(map(len, groups))
     if len(sizes) != 1:
         return False
@@ -44,5 +44,8 @@ def _is_key(groups: list[str]) -> bool:
         return True
     if _HEX.issuperset(joined):  # fingerprints and identifiers are public
         return False
-    mixed = sum(not group.isdigit() and not group.isalpha() for group in groups)
+    # Between spaces, a word with a number behind it ("w2999") is a name and no part of a key.
+    mixed = sum(
+        not group.isdigit() and not (group.rstrip("0123456789") if spaced else group).isalpha() for group in groups
+    )
     return 2 * mixed >= count

@@ -35,7 +35,8 @@ _MOST_DEPTH = 2
 #: Beginnings of all runs, in RE2's syntax. Most texts have none.
 _BEGINNING = (
     r"%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{2}|\\[xu][0-9A-Fa-f]{2}|=[0-9A-F]{2}=[0-9A-F]{2}|0x[0-9A-Fa-f]{2}, ?0x"
-    r"|[0-9A-Fa-f]{2}(?:[ :-][0-9A-Fa-f]{2}){4}|[0-9A-Fa-f]{12}|[A-Za-z0-9+/_-]{8}"
+    r"|[0-9A-Fa-f]{2}(?:[ :-][0-9A-Fa-f]{2}){4}|[0-9A-Fa-f]{12}"
+    r"|[A-Za-z0-9+/_-]{0,6}(?:[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z])[A-Za-z0-9+/_-]{4}|[A-Z2-7]{8}"
 )
 _HEX_PAIR = "[0-9A-Fa-f]{2}"
 _SIGN = rf"(?:\\x{_HEX_PAIR}|\\u[0-9A-Fa-f]{{4}}|&#x?[0-9A-Fa-f]{{2,6}};)"
