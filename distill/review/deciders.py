@@ -16,7 +16,7 @@ from agent_home.store.speakers import owner_settings, resolve_speakers, speaker_
 from agent_home.store.transcript import Message
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["WHO_MAY", "is_agent", "is_author"]
+__all__ = ["WHO_MAY", "is_agent", "is_author", "speaker_of"]
 
 #: Who may decide, as refusals say it.
 WHO_MAY = "The owner may ([owner] in agent.toml), or a reviewer who did not say it"
@@ -45,6 +45,15 @@ def is_author(home: Home, person: str, *, item_id: str, session: str, text: str)
     said = [message for one in sorted(sessions) for message in _messages(home, one)]
     authors = [*_speakers(said, item_id, sources), *(match["name"].split("]")[-1] for match in _TOLD.finditer(text))]
     return any(own & _forms(name) for name in authors)
+
+
+def speaker_of(home: Home, *, item_id: str, session: str) -> Message | None:
+    """Return the message of *session* in whose place the note of a waiting text stands, or ``None`` without one.
+
+    Raises:
+        GuardRefused: the guard cannot run, so that a session's file is not known.
+    """
+    return next((one for one in _messages(home, session) if f"[quarantined {item_id}:" in one.content), None)
 
 
 def _messages(home: Home, session: str) -> tuple[Message, ...]:

@@ -87,7 +87,8 @@ class ReviewItem:
     trusted author, *evidence* the result of the check against git, and *actor* the proposer. *reason* and *findings*
     come from the guard and are empty for a proposal that the guard allows. Only a proposal has a *commit*. A loss has
     the entries that a person's edit would remove, and a recovered text is what recovery set aside. A *foreign* proposal
-    was made elsewhere: it has no tier, and a person reads it before it is accepted.
+    was made elsewhere: it has no tier, and a person reads it before it is accepted. *speaker* is the name of the person
+    who said a quarantined message.
     """
 
     id: str
@@ -107,6 +108,7 @@ class ReviewItem:
     commit: str = ""
     ends: str = ""
     foreign: bool = False
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,7 @@ def waiting(home: Home, now: datetime) -> list[ReviewItem]:
     """Return all waiting texts, oldest first. Decisions that a killed process left incomplete are finished before."""
     lost = settle_losses(home, now)
     quarantine_review.settle(home, now)
-    found = [_of_quarantine(item) for item in quarantine.waiting(home)]
+    found = [_of_quarantine(home, item) for item in quarantine.waiting(home)]
     found += [_of_loss(home, loss) for loss in lost]
     found += [_of_recovered(home, item) for item in settle_recovered(home)]
     found += [_of_proposal(home, proposal) for proposal in settle_proposals(home)]
@@ -311,17 +313,21 @@ def diff_lines(before: str, after: str, path: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _of_quarantine(item: Quarantined) -> ReviewItem:
+def _of_quarantine(home: Home, item: Quarantined) -> ReviewItem:
     entry = as_entry(item.text)
     rule = section_of(entry.prefix) if entry else None
     evidence = entry.fields.get("Evidence", "") if entry else ""
     authors = [item.source, *([entry.fields["Origin"]] if entry and entry.fields.get("Origin") else [])]
+    said = None
+    if item.session and item.path.startswith("sessions/"):
+        said = deciders.speaker_of(home, item_id=item.id, session=item.session)
+        authors += [said.role] if said is not None and said.role == "participant" else []
     origin = least_trusted(authors)
     return ReviewItem(
         id=item.id, kind="quarantine", path=item.path, section=item.section or (rule.title if rule else ""),
         text=item.text, evidence=evidence, origin=origin,
         risk=risk_of(origin, evidence, item.findings, held_back=True), reason=item.reason, findings=item.findings,
-        session=item.session, source=item.source, actor=item.actor, ts=item.ts,
+        session=item.session, source=item.source, actor=item.actor, ts=item.ts, speaker=said.name if said else "",
     )  # fmt: skip
 
 

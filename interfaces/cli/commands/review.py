@@ -311,7 +311,7 @@ def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
     for name, value in (
         ("place", f"{item.path} / {item.section}" if item.section else item.path),
         ("waits", item.reason or "its section is reviewed before it is committed"),
-        ("author", item.origin),
+        ("author", f'{item.origin} "{item.speaker}"' if item.speaker else item.origin),
         ("written by", item.actor),
         ("session", item.session),
         ("source", item.source),
