@@ -16,9 +16,16 @@ from guard.text.quick_search import first_place
 __all__ = ["find_grouped_keys"]
 
 _BEGINNING = r"[A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4}"
+_SPACED = "|".join(
+    rf"{has_digit}(?:[{letters}0-9]{{{size}}} ){{3,11}}{has_digit}[{letters}0-9]{{{size}}}"
+    for size in range(4, 9)
+    for letters in ("A-Z", "a-z")
+    for has_digit in [rf"(?=[{letters}]{{0,{size - 1}}}\d)"]
+)
+#: Between spaces all groups have one length, and the first and the last have a digit: what stands beside is a word.
 _KEY = lazy_regex(
     r"(?<![\w-])(?:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,11}|[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,11}"
-    r"|[A-Z0-9]{4,8}(?: [A-Z0-9]{4,8}){3,11}|[a-z0-9]{4,8}(?: [a-z0-9]{4,8}){3,11})(?![\w-])"
+    rf"|{_SPACED})(?![\w-])"
 )
 _MODHEX = frozenset("cbdefghijklnrtuv")
 _HEX = frozenset("0123456789abcdefABCDEF")
