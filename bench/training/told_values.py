@@ -54,7 +54,7 @@ OWN = Path(__file__).parents[1] / "secret_data"
 ROOT = Path(__file__).parents[2]
 _WEIGHTS = Path(told.__file__).parent / "values.bin"
 _PLAIN_WEIGHTS = _WEIGHTS.with_name("plain_values.bin")
-_FILES = ("told", "prose", "developer")
+_FILES = ("told", "prose", "developer", "parts")
 _BUCKETS = FORM_BUCKETS + CONTEXT_BUCKETS
 _SCALES = (0.25, 0.08)
 """Steps of the buckets of form and context. A form has few buckets, so each counts for more."""
@@ -172,6 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def own_texts() -> list[ToldText]:
     """Return the labelled texts of ``bench/secret_data`` in the spelling that the guard reads."""
     rows = [json.loads(line) for name in _FILES for line in (OWN / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    rows = [row for row in rows if row["kind"] != "encoded"]  # they are decoded before the models read them
     return [
         ToldText(
             text=_spelt(row["text"]), values=_values(row) if row["label"] else (),
