@@ -1,8 +1,8 @@
-"""Keys in groups of characters, known by their form alone: licence keys, recovery keys of disks and of messengers.
+"""Keys in groups of characters, known by their form alone: licence keys and recovery keys.
 
 Four or more groups of one length, in which letters and digits are mixed as chance mixes them, are written for one
-purpose. So are the published forms of groups of digits: BitLocker (eight of six, each divisible by eleven) and Signal
-(six of five).
+purpose. So are two published forms: BitLocker's eight groups of six digits, each divisible by eleven, and systemd's
+eight groups of eight letters of the modified hexadecimal alphabet.
 """
 
 from collections.abc import Iterator

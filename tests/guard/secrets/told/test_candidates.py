@@ -16,3 +16,8 @@ def test_numbers_mixed_words_and_quotations_are_candidates() -> None:
 
 def test_measures_hashes_and_apostrophes_are_no_candidates() -> None:
     assert _values("It's 5:00pm and it isn't late: 250ml at 9f3ac21d, #42fab1.") == []
+
+
+def test_groups_with_digits_are_candidates_as_wholes() -> None:
+    assert ("9kq2 x7mv", Kind.GROUPS) in _values("the codes that are left: 9kq2 x7mv, three dogs")
+    assert not any(kind == Kind.GROUPS for _, kind in _values("a well-known place, three dogs and 12 cats"))

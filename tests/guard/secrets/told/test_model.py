@@ -3,6 +3,7 @@
 import pytest
 
 from guard import screen
+from guard.secrets.told import model
 
 TOLD = {
     "Wren!Lantern58": "you get into the booking site with nora and then Wren!Lantern58",
@@ -56,3 +57,23 @@ def test_a_secret_beside_a_field_is_found() -> None:
     stored = screen(text, "user", "memory").text
     assert "Plum" not in stored
     assert stored.endswith("\n  Sources: s1#m1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("front door downstairs: the first three are 731, and then the last three, wait, yes 264", ["731", "264"]),
+        ("- left half: tR8wLu\n- right half: na-9Go\n(api key of the weather service)", ["tR8wLu", "na-9Go"]),
+    ],
+)
+def test_a_part_that_is_only_likely_goes_with_one_that_is_sure(
+    text: str, parts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not any(part in screen(text, "user", "memory").text for part in parts)
+    monkeypatch.setattr(model, "_COMPANION", 0.0)
+    assert sum(part in screen(text, "user", "memory").text for part in parts) == 1
+
+
+def test_other_numbers_beside_a_secret_stay() -> None:
+    text = "the wifi password is BlueHeron_5G and the meeting is in room 12 at 14"
+    assert screen(text, "user", "memory").text.endswith("and the meeting is in room 12 at 14")

@@ -1,7 +1,7 @@
 """Names beside a candidate for a told secret."""
 
 from guard.secrets.told.candidates import Candidate, Kind
-from guard.secrets.told.names import name_features
+from guard.secrets.told.names import name_features, told_candidates
 
 
 def _features(text: str, value: str) -> set[str]:
@@ -21,3 +21,12 @@ def test_a_text_without_names_has_no_nearest_one() -> None:
 
 def test_distance_counts_in_steps() -> None:
     assert _features("pin 4417", "4417") != _features("pin, as far as I can remember it today: 4417", "4417")
+
+
+def test_short_numbers_are_candidates_only_near_what_opens_something() -> None:
+    def short(text: str) -> list[str]:
+        return [text[found.start : found.end] for found in told_candidates(text) if found.kind == Kind.SHORT]
+
+    assert short("the safe: first 14, then 70") == ["14", "70"]
+    assert short("the recipe: first 14, then 70") == []
+    assert short("the safe opens at 14:30, costs 20 € and weighs 12%") == []
