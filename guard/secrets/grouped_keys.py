@@ -15,7 +15,11 @@ from guard.text.quick_search import first_place
 
 __all__ = ["find_grouped_keys"]
 
-_BEGINNING = r"[A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4,8}[- ][A-Za-z0-9]{4}"
+#: Beginnings of all keys, in RE2's syntax. Hardly any other text has one.
+_BEGINNING = (
+    r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2}-[A-Z0-9]{4}|[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){2}-[a-z0-9]{4}"
+    r"|[A-Za-z]{0,7}[0-9][A-Za-z0-9]{0,7}(?: [A-Za-z0-9]{4,8}){2} [A-Za-z0-9]{4}"
+)
 _SPACED = "|".join(
     rf"{has_digit}(?:[{letters}0-9]{{{size}}} ){{3,11}}{has_digit}[{letters}0-9]{{{size}}}"
     for size in range(4, 9)
