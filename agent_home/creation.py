@@ -28,6 +28,7 @@ from .screening.write_policy import reason_of
 from .settings import MANIFEST, OwnerSettings, load_manifest, parse_manifest
 from .storage import PRIVATE_FOLDER
 from .store.gateway import Transaction, transaction
+from .store.speakers import owner_waits
 
 __all__ = ["Created", "create", "template_files", "with_owner"]
 
@@ -73,7 +74,7 @@ def create(
         NotCreatable: the folder cannot be made.
         HistoryError: git is absent or refused.
         GuardRefused: the guard could not run.
-        SettingsInvalid: the existing ``agent.toml`` is invalid.
+        SettingsInvalid: the existing ``agent.toml`` is invalid, or the owner that it names waits for consent.
     """
     root = root.expanduser().absolute()
     if not is_text(str(root)):
@@ -96,6 +97,7 @@ def create(
             if not _exists(root, path):
                 edits.write(path, text.replace("{{name}}", _escaped(title) if path == MANIFEST else title))
         if owner is not None and owner.known:
+            _refuse_while_owner_waits(home)
             known = home.manifest.settings("owner", OwnerSettings)
             edits.write(MANIFEST, with_owner(edits.text(MANIFEST), home.path(MANIFEST), known, owner))
         edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
@@ -138,6 +140,22 @@ def with_owner(text: str, path: Path, known: OwnerSettings, owner: OwnerSettings
     if parse_manifest(made, path).settings("owner", OwnerSettings) != OwnerSettings(**more):
         raise SettingsInvalid(f"{path}: [owner]", "is written in an unusual form. Add the names and accounts by hand")
     return made
+
+
+def _refuse_while_owner_waits(home: Home) -> None:
+    """Refuse to name an owner where ``agent.toml`` names one already and nobody here has agreed or refused.
+
+    Raises:
+        SettingsInvalid: names or accounts of the owner wait for consent.
+    """
+    waits = [f"{item.key} = {json.dumps(item.value, ensure_ascii=False)}" for item in home.manifest.waiting
+             if item.key.startswith("owner.")]  # fmt: skip
+    if owner_waits(home):
+        reason = f"names an owner already, which waits for your consent: {'; '.join(waits)}"
+        raise SettingsInvalid(
+            f"{home.path(MANIFEST)}: [owner]",
+            f"{reason}. Run `memory trust accept`, or `memory trust reject` if that is not you, and then add yours",
+        )
 
 
 def _refuse_unstorable(home: Home, name: str) -> None:

@@ -35,7 +35,7 @@ from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere, tip
 from agent_home.store.proposals import overview, pending_ids
-from agent_home.store.speakers import humans_of_shared_chats, owner_settings
+from agent_home.store.speakers import humans_of_shared_chats, owner_advice, owner_settings, owner_waits
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 from guard.inference.passage_network import network_problem
@@ -392,11 +392,10 @@ def _owner(home: Home) -> Iterator[Check]:
         yield Check(name="owner", status="ok", detail=detail)
         return
     names = humans_of_shared_chats(home)
-    if names:
-        shown = ", ".join(names[:_MAX_NAMED])
-        advice = f"memory init {shlex.quote(str(home.root))} --owner {shlex.quote(names[0])}"
-        detail = f"several people speak in one chat ({shown}), so nobody in it is taken for the owner. Run `{advice}`"
-        yield Check(name="owner", status="warning", detail=f"{detail} if that is you, or name somebody else")
+    if names or owner_waits(home):
+        shown = f"several people speak in one chat ({', '.join(names[:_MAX_NAMED])}), so nobody in it is taken for"
+        detail = f"{shown if names else 'nobody is taken for'} the owner: {owner_advice(home)}"
+        yield Check(name="owner", status="warning", detail=detail)
     else:
         yield Check(name="owner", status="ok", detail="not named. The only person in a chat counts as the owner")
 
@@ -466,9 +465,9 @@ def _forgotten(home: Home) -> Iterator[Check]:
         return
     places = ", ".join(f"{one.path}:{one.line}{f' {one.id}' if one.id else ''}" for one in found[:_MAX_NAMED])
     ids = dict.fromkeys(one.id for one in found[:_MAX_NAMED] if one.id)
-    commands = [f"`memory forget {name} --apply`" for name in ids]
+    commands = [f"`memory forget {name} --apply --purge`" for name in ids]
     if any(not one.id for one in found):
-        commands.append("`memory forget TEXT --apply` with the text that stands there")
+        commands.append("`memory forget TEXT --apply --purge` with the text that stands there")
     more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
     detail = f"forgotten, and back: {places}{more}. Run {', '.join(commands)}"
     yield Check(name="forgotten", status="warning", detail=detail)

@@ -38,7 +38,7 @@ def remote_url(root: Path, remote: str) -> str:
     git = home_client(root)
     address = git.setting(f"remote.{remote}.url", local=True) if _REMOTE_NAME.fullmatch(remote) else remote
     if not address:
-        problem = f"{root} has no remote {remote!r}. Name one: `git remote add {remote} ADDRESS`"
+        problem = f"{root} has no remote {remote!r}. Add one with `git remote add {remote} ADDRESS`, or give a path"
         raise HistoryError(problem)
     if address.startswith(_SCHEMES):
         return address

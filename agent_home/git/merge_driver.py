@@ -46,16 +46,17 @@ def driver_state(home: Home) -> DriverState:
     Raises:
         HistoryError: *home* is in no repository, or git is absent.
     """
+    again = f"Run `memory init {shlex.quote(str(home.root))}`, which adds what is missing"
     configured = history.configured(home.root, _KEY)
     if _MARK not in storage.read_text(home.root / ATTRIBUTES):
         return DriverState(
-            state="unnamed", advice=f"{ATTRIBUTES} does not name the merge driver. Run `memory init` here again"
+            state="unnamed", advice=f"{ATTRIBUTES} does not name the merge driver. {again}"
         )
     if not configured:
-        advice = "this clone merges memory by lines, with conflict markers. Run `memory init` here again"
+        advice = f"this clone merges memory by lines, with conflict markers. {again}"
         return DriverState(state="absent", advice=advice)
     if configured != _command() or history.configured(home.root, _FOLDERS) != "false":
-        advice = "another or an older installation wrote the merge driver. Run `memory init` here again"
+        advice = f"another or an older installation wrote the merge driver. {again}"
         return DriverState(state="outdated", advice=advice)
     return DriverState(state="installed")
 

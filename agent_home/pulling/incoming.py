@@ -20,6 +20,7 @@ from ..documents.document import parse
 from ..documents.document_merge import merge_texts
 from ..documents.entry import Entry
 from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
+from ..forgetting.tombstones import scrubber, tombstones
 from ..git import history
 from ..git.client import home_client
 from ..git.merge_driver import ATTRIBUTES
@@ -89,7 +90,8 @@ class Incoming:
 
     *texts* are the merged files that would be written, by path and empty for a file that goes. *findings* are the texts
     in them that the guard holds back. *changes* are their lines as a person looks at them. *waiting* are settings that
-    would wait for a person, and *foreign* approvals that would count for nothing.
+    would wait for a person, and *foreign* approvals that would count for nothing. *forgotten* are entries and files
+    that hold something again that was forgotten here.
     """
 
     commit: str
@@ -103,6 +105,7 @@ class Incoming:
     changes: tuple[ChangedLines, ...] = ()
     waiting: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[IncomingFile, ...]:
@@ -145,6 +148,7 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
     findings: list[LocatedFinding] = []
     present = {path.casefold(): path for path in git.text("ls-tree", "-r", "-z", "--name-only", head).split("\0")}
     entries: list[IncomingEntry] = []
+    scrub, gone, forgotten = scrubber(home), {row.id for row in tombstones(home) if row.id}, []
     changes: list[ChangedLines] = []
     for change in _changes(home, base, commit):
         refused, merged = _judged(home, change, present, screening)
@@ -155,7 +159,11 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
         texts[change.path] = merged
         held = [found for found in screening.findings_in_edit(change.path, ours, merged) if found.fails]
         findings += held
-        entries += _entries(change.path, ours, merged)
+        coming = list(_entries(change.path, ours, merged))
+        entries += coming
+        forgotten += [one.id for one in coming if one.id in gone and one.action != "removed"]
+        if scrub(change.theirs.decode("utf-8", "replace")) != change.theirs.decode("utf-8", "replace"):
+            forgotten.append(change.path)
         changes.append(_changed_lines(change.path, ours, merged, held))
     losses = {} if accept_removals else _large_losses(home, texts, entries)
     files = [replace(file, refused=losses.get(file.path, file.refused)) for file in files]
@@ -167,6 +175,7 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
         commits=len(git.text("rev-list", f"{head}..{commit}").split()),
         forward=base == head and not findings and {file.path for file in files} == set(texts),
         waiting=_waiting(home, texts), foreign=_foreign(home, texts),
+        forgotten=tuple(dict.fromkeys(forgotten)),
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ __all__ = [
 FOLDER = "proposals/"
 #: An id as an entry's first line has it.
 _BOLD_ID = lazy_regex(rf"\*\*\[({ENTRY_ID.pattern})\]")
-_SOURCES = frozenset({"user", "agent", "tool", "web"})
+_SOURCES = frozenset(TRUST)
 #: The trailer with this machine's two signatures: of the trailers, which a listing needs alone, and of the text.
 _SIGNED = "Signed"
 _SIGNED_TRAILERS, _SIGNED_TEXT = "proposal", "proposed text"
@@ -113,7 +113,7 @@ class Proposal:
 
     @property
     def source(self) -> str:
-        """Author of the text: user, agent, tool or web. A trailer with none of these counts as web."""
+        """Author of the text, one of ``TRUST``. A trailer with none of these counts as web."""
         said = self.trailers.get("Source", "agent")
         return said if said in _SOURCES else "web"
 

@@ -8,6 +8,7 @@ the owner's. The transcript itself is not changed, and a corrected ``[owner]`` c
 from __future__ import annotations
 
 import hashlib
+import shlex
 import string
 import unicodedata
 from collections import Counter
@@ -25,8 +26,10 @@ from .transcript import Message, Turn
 __all__ = [
     "SpeakerRoles",
     "humans_of_shared_chats",
+    "owner_advice",
     "owner_settings",
     "owner_signature",
+    "owner_waits",
     "resolve_roles",
     "resolve_speakers",
     "role_and_name",
@@ -140,6 +143,18 @@ def role_and_name(role: str, name: str) -> str:
     known = role if role in _ROLES else "someone"
     label = speaker_label(name)
     return f'{known} "{label}"' if label and label.casefold() not in _ROLES else known
+
+
+def owner_waits(home: Home) -> bool:
+    """Return whether ``agent.toml`` names an owner, perhaps from a pull, and nobody here has agreed or refused."""
+    return not home.manifest.refused and any(item.key.startswith("owner.") for item in home.manifest.waiting)
+
+
+def owner_advice(home: Home) -> str:
+    """Return what a person does so that *home* knows its owner: agree to what ``agent.toml`` says, or name somebody."""
+    if owner_waits(home):
+        return "agent.toml names an owner, which waits for your consent in `memory trust`"
+    return f"`memory init {shlex.quote(str(home.root))} --owner NAME` says who the owner is"
 
 
 def humans_of_shared_chats(home: Home) -> list[str]:

@@ -16,7 +16,7 @@ from agent_home.store.speakers import owner_settings, resolve_speakers, speaker_
 from agent_home.store.transcript import Message
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["WHO_MAY", "is_agent", "is_author", "speaker_of"]
+__all__ = ["WHO_MAY", "is_agent", "is_author", "speaker_of", "speaker_of_sources"]
 
 #: Who may decide, as refusals say it.
 WHO_MAY = "The owner may ([owner] in agent.toml), or a reviewer who did not say it"
@@ -38,9 +38,7 @@ def is_author(home: Home, person: str, *, item_id: str, session: str, text: str)
     own = _forms(person)
     if any(own & _forms(name) for name in owner_settings(home).names):
         return False
-    entry = as_entry(text)
-    named = (part.strip() for part in (entry.fields.get("Sources", "") if entry else "").split(","))
-    sources = {source for source in named if "#" in source}
+    sources = set(_sources(text))
     sessions = {source.rpartition("#")[0] for source in sources} | ({session} if session else set())
     said = [message for one in sorted(sessions) for message in _messages(home, one)]
     authors = [*_speakers(said, item_id, sources), *(match["name"].split("]")[-1] for match in _TOLD.finditer(text))]
@@ -54,6 +52,23 @@ def speaker_of(home: Home, *, item_id: str, session: str) -> Message | None:
         GuardRefused: the guard cannot run, so that a session's file is not known.
     """
     return next((one for one in _messages(home, session) if f"[quarantined {item_id}:" in one.content), None)
+
+
+def speaker_of_sources(home: Home, text: str) -> str:
+    """Return who said what the entry *text* names as its first source, or an empty string where that is not known.
+
+    Raises:
+        GuardRefused: the guard cannot run, so that a session's file is not known.
+    """
+    source = next(iter(_sources(text)), "")
+    said = _messages(home, source.rpartition("#")[0]) if source else ()
+    return next((one.name for one in said if one.source == source and one.role == "participant"), "")
+
+
+def _sources(text: str) -> list[str]:
+    entry = as_entry(text)
+    named = (part.strip() for part in (entry.fields.get("Sources", "") if entry else "").split(","))
+    return [source for source in named if "#" in source]
 
 
 def _messages(home: Home, session: str) -> tuple[Message, ...]:

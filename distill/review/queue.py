@@ -366,6 +366,7 @@ def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
         session=trailers.get("Session", ""),
         source=proposal.source, actor=trailers.get("Actor", ""),
         ts=proposal.ts, commit=proposal.commit, ends=proposal.ends,
+        speaker="" if proposal.foreign else deciders.speaker_of_sources(home, proposal.text),
     )  # fmt: skip
 
 

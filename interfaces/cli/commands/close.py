@@ -16,8 +16,8 @@ from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from agent_home.home import Home
     from distill.closing_result import ChangedEntry, Closed, ClosingFailure
     from distill.reading.model_reader import ModelUse
 
@@ -93,7 +93,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
         invocation.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
     invocation.show(
-        {**data, "degraded": list(problems)}, _lines(closed, failed, home.root, every=every, absent=bool(absent))
+        {**data, "degraded": list(problems)}, _lines(closed, failed, home, every=every, absent=bool(absent))
     )
     quarantined = any(outcome.quarantined for outcome in closed)
     context.exit(FINDINGS if failed or quarantined or absent else 0)
@@ -191,8 +191,10 @@ def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
 
 
 def _lines(
-    closed: Sequence[Closed], failed: Sequence[ClosingFailure], home: Path, *, every: bool, absent: bool = False
+    closed: Sequence[Closed], failed: Sequence[ClosingFailure], home: Home, *, every: bool, absent: bool = False
 ) -> Iterator[str]:
+    from agent_home.store.speakers import owner_advice
+
     if every and not closed:
         done = "nothing closed: transcripts are missing" if absent else "no new turns: every session is closed"
         yield f"nothing closed: {len(failed)} failed" if failed else done
@@ -208,10 +210,8 @@ def _lines(
             yield "  remembered nothing new"
         yield from _not_written(outcome)
         if outcome.unowned:
-            yield (
-                f"  several people speak, and nobody is taken for the owner: {', '.join(outcome.unowned)}. "
-                f"`memory init {shlex.quote(str(home))} --owner NAME` says who the owner is"
-            )
+            people = ", ".join(outcome.unowned)
+            yield f"  several people speak, and nobody is taken for the owner: {people}. {owner_advice(home)}"
 
 
 def _written(outcome: Closed) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...counts import counted
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from .sync import index_changes
@@ -16,6 +18,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from agent_home.pulling.incoming import Incoming
     from agent_home.pulling.pull import Pulled
+    from agent_home.screening.personal_text import LocatedFinding
 
 __all__ = ["pull"]
 
@@ -51,6 +54,8 @@ def pull(
     """
     from agent_home.pulling.pull import pull as pull_from
 
+    if "/" in remote and ":" not in remote and Path(remote).is_dir():
+        remote = str(Path(remote).resolve())  # as a person means it who stands in a folder
     pulled = pull_from(
         invocation.home, remote, now=invocation.moment, dry_run=dry_run, skip_refused=skip_refused,
         accept_removals=accept_removals,
@@ -62,7 +67,9 @@ def pull(
         {**_as_dict(pulled), "dry_run": dry_run, "degraded": list(problems)}, _lines(pulled, dry_run=dry_run)
     )
     incoming = pulled.incoming
-    waits = incoming and (incoming.findings or incoming.refused or incoming.waiting or incoming.foreign)
+    waits = incoming and (
+        incoming.findings or incoming.refused or incoming.waiting or incoming.foreign or incoming.forgotten
+    )
     context.exit(FINDINGS if waits else 0)
 
 
@@ -70,7 +77,7 @@ def _as_dict(pulled: Pulled) -> dict[str, Any]:
     incoming = pulled.incoming
     shown: dict[str, Any] = {
         "commits": 0, "files": [], "entries": [], "changes": [], "held_back": [], "refused": [], "settings": [],
-        "approvals": [],
+        "approvals": [], "forgotten": [], "secrets_in_history": [],
     }  # fmt: skip
     if incoming is not None:
         shown = {
@@ -85,6 +92,8 @@ def _as_dict(pulled: Pulled) -> dict[str, Any]:
             "refused": [{"path": file.path, "reason": file.refused} for file in incoming.refused],
             "settings": list(incoming.waiting),
             "approvals": list(incoming.foreign),
+            "forgotten": list(incoming.forgotten),
+            "secrets_in_history": [one.where for one in _secrets(incoming)],
         }
     quarantined = [item.id for item in pulled.quarantined]
     return {
@@ -102,7 +111,9 @@ def _lines(pulled: Pulled, *, dry_run: bool) -> Iterator[str]:
     yield from _limited(_details(incoming))
     if dry_run:
         yield from _changes(incoming)
-        yield f"`memory pull{'' if pulled.remote == 'origin' else f' {pulled.remote}'}` merges it"
+        name = "" if pulled.remote == "origin" else f" {pulled.remote}"
+        skip = " --skip-refused" if incoming.refused else ""
+        yield f"`memory pull{name}{skip}` merges it{' without the refused files' if skip else ''}"
     for item in pulled.quarantined:
         yield f"  {item.id} waits in `memory review`: {item.reason}"
 
@@ -112,6 +123,12 @@ def _details(incoming: Incoming) -> Iterator[str]:
         yield f"  refused  {file.path}: {file.refused}"
     for one in incoming.findings:
         yield f"  held     {one.where}: {one.name}"
+    if secrets := _secrets(incoming):
+        yield f"  history  the commits of the other side keep {counted(len(secrets), 'secret')} that the merge leaves out."
+        yield "           Revoke them. `memory guard scan --history` finds them, `memory forget - --apply --purge` erases"
+    for name in incoming.forgotten:
+        yield f"  history  {name} holds what was forgotten here. Forget it in the other clone too, and then here again:"
+        yield "           `memory forget ID --apply --purge`, or `-` with the text on standard input"
     for key in incoming.waiting:
         yield f"  setting  {key} waits in `memory trust`"
     for name in incoming.foreign:
@@ -127,6 +144,10 @@ def _details(incoming: Incoming) -> Iterator[str]:
     for file in incoming.files:
         if not file.refused and file.path not in with_entries:
             yield f"  {file.action:8} {file.path}"
+
+
+def _secrets(incoming: Incoming) -> list[LocatedFinding]:
+    return [one for one in incoming.findings if one.layer == "secret"]
 
 
 def _changes(incoming: Incoming) -> Iterator[str]:

@@ -271,7 +271,8 @@ def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:
         invocation.warn(problem)
     rows = [_outcome_row(outcome) for outcome in outcomes]
     commit = next((outcome.commit for outcome in reversed(outcomes) if outcome.commit), None)
-    invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _outcome_lines(outcomes))
+    lines = list(_outcome_lines(outcomes)) or ["nothing of that kind waits"]
+    invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, lines)
 
 
 def _row(item: ReviewItem) -> dict[str, Any]:
@@ -326,6 +327,8 @@ def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
     yield ""
     for line in diff:
         yield revealed(line)
+    command = f"`memory review {{}} {item.id}`"
+    yield f"Next: {', '.join(command.format(action) for action in ('accept', 'edit', 'reject'))}"
 
 
 def _outcome_lines(outcomes: Sequence[ReviewOutcome]) -> Iterator[str]:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent_home.consent.settings_in_effect import refuse_settings
 from agent_home.creation import create, with_owner
+from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 from agent_home.settings import OwnerSettings
 from agent_home.store import transcript
@@ -138,13 +140,17 @@ def test_owner_is_added_to_a_manifest_and_known_names_stay() -> None:
     assert 'names = ["Sam", "S \\"O\\" \\\\"]\naccounts = ["U1"]\n' in twice
 
 
-def test_a_pulled_owner_waits_for_a_person_and_a_command_drops_it(tmp_path: Path) -> None:
+def test_a_pulled_owner_waits_for_a_person_and_no_command_drops_it_unasked(tmp_path: Path) -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     home = create(tmp_path / "home", owner=SAM, now=now).home
     path = home.root / "agent.toml"
     path.write_text(path.read_text("utf-8").replace('"Sam Ortiz"', '"Sam Ortiz", "Eve"'), "utf-8")
     assert owner_settings(Home(home.root)) == SAM
     assert [item.key for item in Home(home.root).manifest.waiting] == ["owner.names"]
+    with pytest.raises(SettingsInvalid, match=r'owner.names = \["Sam Ortiz", "Eve"\].*`memory trust accept`'):
+        create(home.root, owner=OwnerSettings(names=("sam",)), now=now)
+    assert "Eve" in path.read_text("utf-8")
+    refuse_settings(Home(home.root).manifest, home.machine)
     again = create(home.root, owner=OwnerSettings(names=("sam",)), now=now).home
     assert owner_settings(again).names == ("Sam Ortiz", "sam")
     assert not again.manifest.waiting

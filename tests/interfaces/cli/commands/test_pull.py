@@ -93,3 +93,41 @@ def test_a_refused_file_is_exit_code_4(poisoned: Home, tmp_path: Path) -> None:
     assert (stopped.exit_code, "link.md" in stopped.stderr, stopped.stdout) == (4, True, "")
     assert run(poisoned, "pull", "--skip-refused").exit_code == 1
     assert not (poisoned.root / "link.md").exists()
+
+
+def test_a_secret_in_the_commits_of_others_is_named_with_what_to_do(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(home.root), str(other))
+    token = "ghp_" + "R7kQ2mZx9TbL4vNc8sWd3yFh6jPg5aEo1uVi"
+    memory = other / "MEMORY.md"
+    entry = ENTRY.format("7F3A", f"The bot pushes with {token}.")
+    memory.write_text(memory.read_text().replace("## Key Decisions\n", f"## Key Decisions\n\n{entry}"))
+    git(other, "commit", "-q", "--no-verify", "-am", "from elsewhere")
+    data = json.loads(run(home, "pull", str(other), "--dry-run", "--json").stdout)
+    assert data["secrets_in_history"] == ["KD-7F3A"]
+    done = run(home, "pull", str(other))
+    assert token not in (home.root / "MEMORY.md").read_text() + done.stdout
+    assert "keep 1 secret that the merge leaves out" in done.stdout
+    assert "`memory guard scan --history`" in done.stdout
+
+
+def test_what_was_forgotten_here_is_named_when_it_comes_back(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    said = run(home, "remember", "Use the tungsten kiln for glazes.", "--type", "decision", "--json")
+    entry = json.loads(said.stdout)["id"]
+    git(tmp_path, "clone", "-q", str(home.root), str(other))
+    assert run(home, "forget", entry, "--apply", "--purge").exit_code == 0
+    (other / "PROJECTS.md").write_text((other / "PROJECTS.md").read_text() + "\nThe kiln is new.\n")
+    git(other, "commit", "-q", "--no-verify", "-am", "from elsewhere")
+    done = run(home, "pull", str(other))
+    assert f"{entry} holds what was forgotten here" in done.stdout
+    assert done.exit_code == 1
+    assert "tungsten" not in (home.root / "MEMORY.md").read_text()
+
+
+def test_a_relative_folder_is_that_of_the_person(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "clone", "-q", str(home.root), "other")
+    monkeypatch.chdir(tmp_path)
+    assert "nothing new" in run(home, "pull", "./other").stdout
