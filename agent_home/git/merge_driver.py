@@ -49,9 +49,7 @@ def driver_state(home: Home) -> DriverState:
     again = f"Run `memory init {shlex.quote(str(home.root))}`, which adds what is missing"
     configured = history.configured(home.root, _KEY)
     if _MARK not in storage.read_text(home.root / ATTRIBUTES):
-        return DriverState(
-            state="unnamed", advice=f"{ATTRIBUTES} does not name the merge driver. {again}"
-        )
+        return DriverState(state="unnamed", advice=f"{ATTRIBUTES} does not name the merge driver. {again}")
     if not configured:
         advice = f"this clone merges memory by lines, with conflict markers. {again}"
         return DriverState(state="absent", advice=advice)

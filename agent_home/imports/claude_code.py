@@ -7,8 +7,8 @@ Tool calls are kept only when they change something. Each becomes a line of a me
 ``Edit src/invoice.py`` or ``Bash git commit -m ...``. Each commit that git reported becomes a line too, such as
 ``[main 3f9c2e1] Round half to even``. Files and commits of a session are worth finding and checking.
 
-Thinking, side chains of subagents, compact summaries and text that the program writes in the user's name are skipped.
-Of tool results, those of side chains too, and of the program's text, only fingerprints are kept
+Thinking, side chains of subagents, compact summaries, attachments and text that the program writes in the user's name
+are skipped. Of all of them but thinking, and of tool results, fingerprints are kept
 (``agent_home.store.fingerprints``), so that the agent's sentences that restate them are recognised.
 """
 
@@ -50,6 +50,12 @@ _OWN_INPUT = frozenset({
     "command", "media_type", "mimeType", "newString", "newTodos", "new_string", "oldString", "oldTodos", "old_string",
     "prompt", "structuredPatch", "tool_use_id", "type",
 })  # fmt: skip
+#: Keys of a row that say what it is, and hold no text that somebody wrote.
+_ABOUT = frozenset({
+    "agentId", "cwd", "entrypoint", "gitBranch", "isCompactSummary", "isMeta", "isSidechain", "leafUuid", "level",
+    "logicalParentUuid", "messageId", "parentUuid", "permissionMode", "requestId", "sessionId", "slug", "subtype",
+    "timestamp", "type", "userType", "uuid", "version",
+})  # fmt: skip
 #: A file in Base64, or one long name.
 _ENCODED = lazy_regex(r"[A-Za-z0-9+/=_-]{200,}\s*")
 _COMPACTED = "This session is being continued from a previous conversation that ran out of context"
@@ -70,10 +76,8 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
         problem = _skip_reason(row)
         if problem in {"", "sidechain"}:
             _hear_tools(batch, row, session)
-        if problem == "meta":
-            message = row.get("message")
-            content = message.get("content") if isinstance(message, dict) else ""
-            batch.hear(_session(row, session), *_texts(content if isinstance(content, str | list) else ""))
+        elif problem not in {"malformed", "summary"}:
+            batch.hear(_session(row, session), "\n".join(_strings({key: row[key] for key in row.keys() - _ABOUT})))
         if not problem and not (text_of(row.get("sessionId")).strip() or session):
             problem = "no-session"
         if problem:
@@ -117,6 +121,7 @@ def _add_user(batch: Batch, row: Mapping[str, Any], session: str) -> None:
         return
     content_text = "\n\n".join(_texts(content))
     if content_text.startswith(_COMPACTED):
+        batch.hear(_session(row, session), content_text)
         batch.skipped["compact-summary"] += 1
         return
     if _INTERRUPTED.match(content_text):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guard.lazy_regex import lazy_regex
 
@@ -24,15 +24,19 @@ _NOISE = lazy_regex(
     r"system-?reminder|(?:local-)?command-\w+|bash-(?:input|stdout|stderr)|.*hook.*|.*_context|env(?:ironment)?[-_].*",
     re.IGNORECASE,
 )
-#: Names without a mark inside that hosts and people use for what they paste. HTML has none of them.
-_NAMES = r"attachments?|context|documents?|email|excerpt|files?|page|pasted?|quote|results?|selection|snippet|web"
-#: Names with a hyphen or an underscore are no HTML.
-_NAME = rf"(?:{_NAMES}|[a-z][a-z0-9]{{0,40}}(?:[-_][a-z0-9]{{1,40}}){{1,6}})"
+#: A name of an element, in any script. Which one a paste or a host takes is not known, so all of them count.
+_NAME = r"[^\W\d_][\w-]{0,60}(?:[.:][\w-]{1,40}){0,3}"
 _HOSTED = r"ide_\w{1,40}|teammate-message|task-notification|hook_context"
+#: HTML that people write around words of their own, and elements without content.
+_FORMATTING = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "br", "code", "col", "del", "em", "embed", "hr", "i", "img", "input", "ins", "kbd",
+    "link", "mark", "meta", "q", "rp", "rt", "ruby", "s", "samp", "small", "source", "span", "strong", "sub", "sup",
+    "time", "track", "u", "var", "wbr",
+})  # fmt: skip
 #: A tag. Attributes may hold what others chose, so odd ones do not hide it.
-_TAG = lazy_regex(
-    rf"<(?P<close>/)?(?P<name>{_HOSTED}|{_NAME})(?=[\s/>])(?:(?:\s[^<>\n]{{0,300}})?>)?", re.IGNORECASE | re.ASCII
-)
+_TAG = lazy_regex(rf"<(?P<close>/)?(?P<name>{_HOSTED}|{_NAME})(?=[\s/>])(?:(?:\s[^<>\n]{{0,300}})?>)?", re.IGNORECASE)
+#: Words, and characters, between a start tag inside a line and its end from which on it wraps something.
+_LEAST_WRAPPED, _MANY_CHARS = 4, 60
 _HOSTS = lazy_regex(_HOSTED, re.ASCII)
 #: Spaces before a start tag at the beginning of a line.
 _MAX_INDENT = 20
@@ -59,12 +63,14 @@ class _Element:
     inner_end: int
     end: int
     closed: bool = False
+    at_line: bool = False
 
 
 def split_wrapped(text: str) -> tuple[str, list[WrappedText]]:
     """Return the words of *text* outside of elements that wrap other words, and these elements.
 
-    A known host's element without an end reaches to the end of the text. Any other tag without an end is only named.
+    A known host's element without an end, and one whose start tag fills a line, reach to the end of the text. Any other
+    tag without an end is only named.
 
     >>> split_wrapped("<ide_selection>\\nx = 1\\n</ide_selection>\\nWhat is x?")[0].strip()
     'What is x?'
@@ -99,28 +105,35 @@ def _outermost(text: str) -> list[_Element]:
 
 
 def _elements(text: str) -> Iterator[_Element]:
-    """Yield for each name what lies between its first start tag and its last end tag, and what a host left open."""
+    """Yield for each name what lies between its first start tag and its last end tag, and what was left open."""
     first: dict[str, _Element] = {}
-    inside: dict[str, _Element] = {}
-    open_hosts: dict[str, _Element] = {}
+    open_elements: dict[str, _Element] = {}
     last: _Element | None = None
+    end = len(text)
     for tag, name, place in _tags(text):
-        element = _Element(name=name, start=tag.start(), inner=tag.end(), inner_end=len(text), end=len(text))
         if place == "end":
-            last = first.get(name) or inside.get(name)
-            open_hosts.pop(name, None)
+            last = first.get(name)
+            open_elements.pop(name, None)
             if last is not None:
                 last.inner_end, last.end, last.closed = tag.start(), tag.end(), True
             continue
-        (inside if place == "inside" else first).setdefault(name, element)
-        if place == "host":
-            end = len(text)
-            open_hosts.setdefault(name, _Element(name=name, start=tag.start(), inner=tag.end(), inner_end=end, end=end))
-    yield from (element for element in first.values() if element.closed)
-    yield from open_hosts.values()
-    # Hosts add their notes behind the user's last word, too.
-    if last is not None and last.name not in first and _NOISE.fullmatch(last.name) and not text[last.end :].strip():
-        yield last
+        element = _Element(name=name, start=tag.start(), inner=tag.end(), inner_end=end, end=end)
+        first.setdefault(name, element).at_line |= place != "inside"
+        behind = text[tag.end() : tag.end() + _MAX_INDENT].lstrip(" \t\r")
+        if place == "host" or (place == "line" and behind.startswith("\n")):
+            open_elements.setdefault(name, element)
+    for element in first.values():
+        inner = text[element.inner : element.inner_end]
+        # Hosts add their notes behind the user's last word, too.
+        is_note = element is last and _NOISE.fullmatch(element.name) and not text[element.end :].strip()
+        if element.closed and (element.at_line or is_note or _wraps(inner)):
+            yield element
+    yield from (replace(element, inner_end=end, end=end) for element in open_elements.values())
+
+
+def _wraps(inner: str) -> bool:
+    """Return whether *inner* is too much to stand between the names of two tags."""
+    return len(inner) > _MANY_CHARS or "\n" in inner or len(inner.split()) >= _LEAST_WRAPPED
 
 
 def _tags(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
@@ -131,6 +144,8 @@ def _tags(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
     behind = 0
     for tag in _TAG.finditer(text):
         name = tag["name"].lower()
+        if name in _FORMATTING:
+            continue
         if tag["close"]:
             place = "end"
         elif _HOSTS.fullmatch(name):

@@ -1,8 +1,9 @@
 """Decide who speaks in a transcript: the owner of the home, another participant, the agent or a tool.
 
-A role alone does not tell. Every human of a group chat has the role ``user``. ``[owner]`` in ``agent.toml`` names the
-owner. Every other human gets the role ``participant`` when a transcript is read, so that nothing takes their words for
-the owner's. The transcript itself is not changed, and a corrected ``[owner]`` counts for all that is read later.
+A role alone does not tell. Every human of a group chat has the role ``user``, and every bot may have the role
+``assistant``. ``[owner]`` in ``agent.toml`` names the owner, and ``name`` the agent. Every other human or bot gets the
+role ``participant`` when a transcript is read, so that nothing takes their words for the owner's or the agent's. The
+transcript itself is not changed, and a corrected ``[owner]`` counts for all that is read later.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ __all__ = [
 
 #: What hosts write in place of a name.
 _NAMELESS = frozenset({"", "user", "human", "me", "you", "用户", "我"})
+_NAMELESS_BOTS = frozenset({"", "agent", "ai", "assistant", "bot", "model", "助手"})
+_ACCOUNT = "account "
 #: A channel's other transcripts are searched for humans up to this number, the latest ones.
 _MAX_CHANNEL_FILES = 50
 #: Names of humans in the advice about a group chat.
@@ -85,9 +88,9 @@ def resolve_speakers(home: Home, turns: Sequence[Turn]) -> SpeakerRoles:
     owner = owner_settings(home)
     messages = [turn.message for turn in turns]
     said = [message for message in messages if message.role == "user"]
-    asked = {m.channel for m in said if m.channel and (not owner.known or _folded(m.name) in _NAMELESS)}
+    asked = {m.channel for m in said if m.channel and _needs_others(m, owner)}
     beside = _humans_of_channels(home, asked)
-    resolved = resolve_roles(messages, owner, beside)
+    resolved = resolve_roles(messages, owner, beside, agent=home.manifest.name)
     humans = beside | set(map(_identity, said))
     several = not owner.known and len(humans) > 1
     names = sorted({speaker_label(message.name) or "a human without a name" for message in said})
@@ -98,20 +101,23 @@ def resolve_speakers(home: Home, turns: Sequence[Turn]) -> SpeakerRoles:
 
 
 def resolve_roles(
-    messages: Sequence[Message], owner: OwnerSettings, beside: Collection[str] = frozenset()
+    messages: Sequence[Message], owner: OwnerSettings, beside: Collection[str] = frozenset(), *, agent: str = ""
 ) -> list[Message]:
-    """Return *messages* of one session with the role ``participant`` for humans who are not the *owner*.
+    """Return *messages* of one session with the role ``participant`` for those who are not the *owner* or the *agent*.
 
     *beside* are humans who speak in the same channel in other sessions.
     """
+    bots = _other_bots(messages, owner, agent)
     said = [message for message in messages if message.role == "user"]
     chat = _Chat(
         alone=len({*beside, *map(_identity, said)}) < 2,
-        has_accounts=any(message.account for message in said),
+        has_accounts=any(message.account for message in said) or any(one.startswith(_ACCOUNT) for one in beside),
         accounts=_accounts_by_name(said),
     )
     return [
-        replace(message, role="participant") if message.role == "user" and not _is_owner(message, owner, chat)
+        replace(message, role="participant")
+        if (message.role == "user" and not _is_owner(message, owner, chat))
+        or (message.role == "assistant" and _identity(message) in bots)
         else message
         for message in messages
     ]  # fmt: skip
@@ -169,6 +175,35 @@ def humans_of_shared_chats(home: Home) -> list[str]:
     return [name for name, _ in sorted(chats.items(), key=lambda item: (-item[1], item[0]))] if shared else []
 
 
+def _other_bots(messages: Sequence[Message], owner: OwnerSettings, agent: str) -> set[str]:
+    """Return who has the role ``assistant`` and is not the home's *agent*.
+
+    An assistant without a name is the agent, and so is the only one, whatever the host calls it. Beside one with the
+    agent's name, no other is. Where several have names in a group chat, nobody knows which one is the agent. One with
+    the name or the account of a human never is.
+    """
+    bots = {
+        _identity(message): message for message in messages
+        if message.role == "assistant" and (message.account or _folded(message.name) not in _NAMELESS_BOTS)
+    }  # fmt: skip
+    humans = [message for message in messages if message.role in {"user", "participant"}]
+    names = {_folded(message.name) for message in humans} | set(map(_folded, owner.names))
+    taken = {*map(_identity, humans), *(f"{_ACCOUNT}{account}" for account in owner.accounts)}
+    own = {name for name, message in bots.items() if agent and _folded(message.name) == _folded(agent)}
+    in_group = any(message.channel or message.account for message in bots.values())
+    unclear = len(bots) > 1 and (bool(own) or in_group)
+    return {
+        name for name, message in bots.items()
+        if (unclear and name not in own) or (name in taken or _folded(message.name) in names)
+    }  # fmt: skip
+
+
+def _needs_others(message: Message, owner: OwnerSettings) -> bool:
+    """Return whether other sessions of the channel tell who *message* is from."""
+    nobody_known = not owner.known or _folded(message.name) in _NAMELESS
+    return nobody_known or bool(owner.accounts and not message.account)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chat:
     """Participants of a chat: whether only one human speaks, and the accounts behind each name."""
@@ -221,7 +256,7 @@ def _said_in(path: Path, channels: Collection[str]) -> Iterator[Message]:
 def _identity(message: Message) -> str:
     """Return what tells a human from others: the account, or else the name."""
     name = _folded(message.name)
-    return f"account {message.account}" if message.account else "" if name in _NAMELESS else name
+    return f"{_ACCOUNT}{message.account}" if message.account else "" if name in _NAMELESS else name
 
 
 def _folded(name: str) -> str:

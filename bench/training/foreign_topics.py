@@ -18,12 +18,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distill import reading
 from distill.reading.foreign_topics import BUCKETS, LEAST_CHANCE, topic_features
+from guard.inference.passage_network import PassageNetwork
 
 from .leaning import train
 
@@ -49,6 +51,8 @@ _FRAMES = (
     "\u9875\u9762\u4e0a\u8bf4{}", "\u6839\u636e\u5de5\u5177,{}", "Conclusion: {}",
 )  # fmt: skip
 _FRAMES_EACH = 2
+#: Share of a number of the topic vector beside that of a word.
+_VECTOR_SCALE = 0.1
 #: Ordinary sentences of each language of the reader's data.
 _MOST = 350
 
@@ -79,13 +83,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parser.parse_args(arguments).check:
         _report(rows)
         return 0
+    wanted = np.array([float(row.owners) for row in rows])
     features, columns = feature_matrix(rows)
-    weights = np.zeros(BUCKETS + 1)
-    weights[columns] = train(features, np.array([float(row.owners) for row in rows]), ridge=_RIDGE)
-    scale = float(np.abs(weights).max()) / 127
-    np.savez_compressed(_WEIGHTS, weights=np.round(weights / scale).astype(np.int8), scale=np.float32(scale))
+    vectors, middle, spread = vector_matrix(rows)
+    joint = train(np.hstack([features, vectors]), wanted, ridge=_RIDGE)
+    of_vector = joint[features.shape[1] :] * _VECTOR_SCALE / spread
+    stored = {
+        **_bytes("words", joint[1 : features.shape[1]], columns),
+        "vector": of_vector.astype(np.float32),
+        "bias": np.float32(joint[0] - of_vector @ middle),
+    }
+    alone = train(features, wanted, ridge=_RIDGE)
+    stored |= {**_bytes("alone", alone[1:], columns), "alone_bias": np.float32(alone[0])}
+    np.savez_compressed(_WEIGHTS, **stored)
     print(f"{len(rows)} labelled texts; wrote {_WEIGHTS.name}")
     return 0
+
+
+def _bytes(name: str, weights: Matrix, columns: NDArray[np.int64]) -> dict[str, Any]:
+    """Return *weights* of the buckets *columns* in eight bits, and their scale."""
+    table = np.zeros(BUCKETS)
+    table[columns] = weights
+    scale = float(np.abs(table).max()) / 127
+    return {name: np.round(table / scale).astype(np.int8), f"{name}_scale": np.float32(scale)}
 
 
 def labelled_texts() -> list[TopicText]:
@@ -111,7 +131,7 @@ def _framed(rows: Sequence[TopicText]) -> Iterator[TopicText]:
 def feature_matrix(rows: Sequence[TopicText]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return a row of features for each text, and their buckets. Features of one text alone are left out.
 
-    The first feature is the bias.
+    Before the features of the buckets stands a column for the bias.
     """
     found = [topic_features(row.text) for row in rows]
     counts = Counter(bucket for features in found for bucket in features)
@@ -123,7 +143,15 @@ def feature_matrix(rows: Sequence[TopicText]) -> tuple[NDArray[np.float32], NDAr
         for bucket, value in row.items():
             if bucket in place:
                 features[number, place[bucket]] = value
-    return features, np.array([0, *(bucket + 1 for bucket in buckets)])
+    return features, np.array(buckets)
+
+
+def vector_matrix(rows: Sequence[TopicText]) -> tuple[NDArray[np.float32], Matrix, Matrix]:
+    """Return a row of 384 scaled numbers for each text, the means of these numbers before, and their spread."""
+    network = PassageNetwork()
+    vectors = np.stack([network.topic(row.text) for row in rows]).astype(np.float64)
+    middle, spread = vectors.mean(axis=0), vectors.std(axis=0) + 1e-6
+    return ((vectors - middle) / spread * _VECTOR_SCALE).astype(np.float32), middle, spread
 
 
 def _of_reader() -> Iterator[TopicText]:
@@ -137,7 +165,7 @@ def _of_reader() -> Iterator[TopicText]:
 
 def _report(rows: Sequence[TopicText]) -> None:
     """Print for each author what the weights find that the texts of the others give."""
-    features, _ = feature_matrix(rows)
+    features = np.hstack([feature_matrix(rows)[0], vector_matrix(rows)[0]])
     wanted, authors = np.array([float(row.owners) for row in rows]), np.array([row.author for row in rows])
     langs = np.array([row.lang for row in rows])
     for author in sorted(set(authors) - {""}):

@@ -22,7 +22,9 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +47,21 @@ from guard.secrets.told.features import (
 )
 from guard.secrets.told.model import HEAD
 from guard.secrets.told.names import name_buckets, told_candidates
-from guard.secrets.told.words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions, word_bag
+from guard.secrets.told.passages import BUCKETS as PASSAGE_BUCKETS
+from guard.secrets.told.passages import HEAD as PASSAGE_HEAD
+from guard.secrets.told.passages import WEIGHTS as PASSAGE_WEIGHTS
+from guard.secrets.told.passages import PassageModel, passage_buckets
+from guard.secrets.told.words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions
 from guard.text.canonical import TextVariant, text_variants
 
 __all__ = ["ToldText", "main", "own_texts", "train"]
 
 OWN = Path(__file__).parents[1] / "secret_data"
 ROOT = Path(__file__).parents[2]
+_TEMPLATE = ROOT / "agent_home" / "template"
 _WEIGHTS = Path(told.__file__).parent / "values.bin"
 _PLAIN_WEIGHTS = _WEIGHTS.with_name("plain_values.bin")
-_FILES = ("told", "prose", "developer", "parts")
+_FILES = ("told", "prose", "developer", "parts", "parts_more")
 _BUCKETS = FORM_BUCKETS + CONTEXT_BUCKETS
 _SCALES = (0.25, 0.08)
 """Steps of the buckets of form and context. A form has few buckets, so each counts for more."""
@@ -74,6 +81,15 @@ _FALSE_ALARMS = 0.0025
 
 _LEAST, _LEAST_PLAIN = 0.9, 0.6
 """Log odds below which nothing is a secret, and no plain word."""
+
+_NEAR_WEIGHT = 3.0
+"""Weight of our own passages without a secret, beside one for a benign line."""
+
+_LOOKED_AT, _WIDER, _PASSAGE_CHARS = 0.01, 1.5, 300
+"""Share of benign lines whose plain words are judged, score below it from which they train, and their length."""
+
+_NO_FORM = -1e9
+"""Least score of a form that all reach."""
 
 _PARTLY = 0.3
 """Weight of words that are a part of a secret or hold a part of it, and are not the secret."""
@@ -117,16 +133,27 @@ class Examples:
             if is_secret or all(candidate.start >= end or candidate.end <= start for start, end in secrets):
                 self._add(_buckets(text, candidate), candidate, number, float(is_secret), weight)
 
-    def add_plain(self, text: str, secrets: Spans, number: int, weight: float = 1.0) -> None:
-        """Add the plain words and phrases of *text*. Those that are nearly one of the *secrets* are left out."""
-        for region in plain_regions(TextVariant(text, text)):
-            for candidate in plain_candidates(region, range(len(region.words))):
+    def add_plain(
+        self, text: str, secrets: Spans, number: int, weight: float = 1.0, passages: PassageModel | None = None
+    ) -> None:
+        """Add the plain words and phrases in the *passages* of *text*.
+
+        Those that are nearly one of the *secrets* are left out.
+        """
+        for region in plain_regions(TextVariant(text, text), passages):
+            for candidate in plain_candidates(region):
                 share = max((_overlap(candidate, *span) for span in secrets), default=0.0)
                 if 0.5 < share <= _ENOUGH:
                     continue
                 partly = 0 < share <= _ENOUGH
                 row = _plain_buckets(region, candidate)
                 self._add(row, candidate, number, float(share > _ENOUGH), weight * (_PARTLY if partly else 1))
+
+    def add_passage(self, text: str, number: int, label: float, weight: float) -> None:
+        """Add the words of *text*."""
+        row = np.array([FORM_BUCKETS + bucket for bucket in passage_buckets(text)], np.int32)
+        if len(row):
+            self._add(row, Candidate(0, len(text), ""), number, label, weight)
 
     def _add(
         self, row: NDArray[np.int32], place: Candidate | PlainCandidate, number: int, label: float, weight: float
@@ -162,10 +189,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     weights, bias = train(_training_examples(texts, benign))
     least = _least_score(weights, bias, benign, Examples.add, _LEAST)
     _write(_WEIGHTS, weights, bias, least, _least_form(weights, texts))
-    plain, plain_bias = train(_plain_examples(texts, benign))
-    least_plain = _least_score(plain, plain_bias, benign, Examples.add_plain, _LEAST_PLAIN)
-    _write(_PLAIN_WEIGHTS, plain, plain_bias, least_plain, _least_words(plain, texts))
-    print(f"wrote {_WEIGHTS.name} and {_PLAIN_WEIGHTS.name}: secrets score at least {least:.2f}, {least_plain:.2f}")
+    stored = trained_passages(texts, benign)
+    PASSAGE_WEIGHTS.write_bytes(stored)
+    passages = PassageModel(stored)
+    plain, plain_bias = train(_plain_examples(texts, benign, passages))
+    add = partial(Examples.add_plain, passages=passages)
+    least_plain = _least_score(plain, plain_bias, benign, add, _LEAST_PLAIN)
+    _write(_PLAIN_WEIGHTS, plain, plain_bias, least_plain, _NO_FORM)
+    names = ", ".join(path.name for path in (_WEIGHTS, PASSAGE_WEIGHTS, _PLAIN_WEIGHTS))
+    print(f"wrote {names}: values score at least {least:.2f}, plain ones {least_plain:.2f}")
     return 0
 
 
@@ -215,10 +247,13 @@ def _benign(data: Path) -> _Benign:
         lines = [str(json.loads(line)["text"]) for line in file]
     docs = [line.strip() for path in sorted((ROOT / "docs").glob("*.md")) if path.stem not in _QUOTING
             for line in path.read_text("utf-8").splitlines() if line.strip()]  # fmt: skip
+    own = [line.strip() for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(_TEMPLATE.iterdir()))
+           if path.is_file() and path.suffix != ".py"
+           for line in path.read_text("utf-8").splitlines() if line.strip()]  # fmt: skip
     code = [line.strip() for path in sorted((ROOT / "agent_home").rglob("*.py"))
             for line in path.read_text("utf-8").splitlines() if len(line.strip()) > 8]  # fmt: skip
     return {
-        "train": [*chats["realmem"][:30_000], *chats["lifebench"][:15_000], *lines[::2], *docs[::2], *code[::4]],
+        "train": [*chats["realmem"][:30_000], *chats["lifebench"][:15_000], *lines[::2], *docs[::2], *code[::4], *own],
         "chat": [*chats["locomo"][:6_000], *chats["realtalk"][:6_000], *chats["beam100k"][:2_000]],
         "developer": list(dict.fromkeys((*lines[1::2], *docs[1::2]))),
     }
@@ -257,8 +292,8 @@ def _training_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
     examples = Examples()
     for number, text in enumerate(texts):
         copies = [(text.text, _spans(text.text, text.values)), *_copies(chance, text, values)]
-        for copy, spans in copies:
-            examples.add(copy, spans, number, (1 if spans else _TALK_WEIGHT) / len(copies))
+        for changed, spans in copies:
+            examples.add(changed, spans, number, (1 if spans else _TALK_WEIGHT) / len(copies))
     for number, line in enumerate(benign["train"], len(texts)):
         examples.add(_spelt(line), (), number)
     return examples
@@ -267,7 +302,9 @@ def _training_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
 _PLAIN_KINDS = frozenset({"word", "phrase"})
 
 
-def _plain_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
+def _plain_examples(texts: Sequence[ToldText], benign: _Benign, passages: PassageModel) -> Examples:
+    """Return the plain candidates of all *texts*, and those of benign lines in passages that are nearly looked at."""
+    everything, wider = _with_least(passages, -np.inf), _with_least(passages, passages.least - _WIDER)
     chance = random.Random(5)  # noqa: S311
     values = defaultdict(list)
     for text in texts:
@@ -279,11 +316,39 @@ def _plain_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
         copies = [(text.text, spans)]
         if any(_plain_kind(value)[:-1] in _PLAIN_KINDS for value in text.values):
             copies += [_with_others(chance, text.text, spans, values, _plain_kind) for _ in range(_OTHER_VALUES)]
-        for copy, places in copies:
-            examples.add_plain(copy, places, number, (1 if places else _TALK_WEIGHT) / len(copies))
+        for changed, places in copies:
+            weight = (1 if places else _TALK_WEIGHT) / len(copies)
+            examples.add_plain(changed, places, number, weight, everything)
     for number, line in enumerate(benign["train"], len(texts)):
-        examples.add_plain(_spelt(line), (), number)
+        examples.add_plain(_spelt(line), (), number, 1.0, wider)
     return examples
+
+
+def trained_passages(texts: Sequence[ToldText], benign: _Benign) -> bytes:
+    """Return the weights of ``guard.secrets.told.passages``, learned from *texts* and half of the benign lines."""
+    examples = Examples()
+    for number, text in enumerate(texts):
+        plain = any(_plain_kind(value)[:-1] in _PLAIN_KINDS for value in text.values)
+        if plain or not text.values:
+            examples.add_passage(text.text, number, float(plain), 1 if plain else _NEAR_WEIGHT)
+    for line in benign["train"][::2]:
+        examples.add_passage(_spelt(line)[:_PASSAGE_CHARS], -1, 0.0, 1.0)
+    weights, bias = train(examples)
+    part = weights[FORM_BUCKETS : FORM_BUCKETS + PASSAGE_BUCKETS]
+    unit = max(float(np.quantile(np.abs(part), 0.9999)), 1e-6) / 127
+    stored, scale = np.clip(np.round(part / unit), -127, 127).astype(np.int8).tobytes(), unit * _SCALES[1]
+    model = PassageModel(PASSAGE_HEAD.pack(scale, bias, 0) + stored)
+    least = max(
+        float(np.quantile([model.score(_spelt(line)) for line in benign[name]], 1 - _LOOKED_AT))
+        for name in ("chat", "developer")
+    )
+    return PASSAGE_HEAD.pack(scale, bias, least) + stored
+
+
+def _with_least(passages: PassageModel, least: float) -> PassageModel:
+    changed = copy(passages)
+    changed.least = least
+    return changed
 
 
 def _plain_kind(value: str) -> str:
@@ -423,22 +488,6 @@ def _least_form(weights: Floats, texts: Sequence[ToldText]) -> float:
     return float(np.quantile(sums, 0.003)) if sums else -1e9
 
 
-def _least_words(weights: Floats, texts: Sequence[ToldText]) -> float:
-    """Return the sum of the words of a sentence that nearly all sentences with a plain secret reach."""
-    sums = []
-    for text in texts:
-        spans = _spans(text.text, text.values)
-        for region in plain_regions(TextVariant(text.text, text.text)) if spans else ():
-            for candidate in plain_candidates(region, range(len(region.words))):
-                if any(_overlap(candidate, *span) > _ENOUGH for span in spans):
-                    number = region.words[candidate.first].sentence
-                    found = [
-                        bucket for word in region.words for bucket in word_bag(word.name, same=word.sentence == number)
-                    ]
-                    sums.append(_SCALES[1] * float(weights[FORM_BUCKETS:][found].sum()))
-    return float(np.quantile(sums, 0.02)) if sums else -1e9
-
-
 def _write(path: Path, weights: Floats, bias: float, least: float, least_form: float) -> None:
     """Write to *path* one byte for each bucket, behind the head of ``guard.secrets.told.model``."""
     parts, scales = (weights[:FORM_BUCKETS], weights[FORM_BUCKETS:]), []
@@ -460,9 +509,10 @@ def _check(texts: Sequence[ToldText], benign: _Benign) -> None:
         rest = [text for text in texts if text.author != author]
         held = [text for text in texts if text.author == author]
         places = [list(_by_rules(text.text)) for text in held]
+        passages = PassageModel(trained_passages(rest, benign))
         for make, add, lowest in (
             (_training_examples, Examples.add, _LEAST),
-            (_plain_examples, Examples.add_plain, _LEAST_PLAIN),
+            (partial(_plain_examples, passages=passages), partial(Examples.add_plain, passages=passages), _LEAST_PLAIN),
         ):
             weights, bias = train(make(rest, benign))
             least = _least_score(weights, bias, benign, add, lowest)

@@ -2,9 +2,9 @@
 
 Such topics are payments, accounts, approvals, policies, vendors, access, the owner's wishes, and what the agent shall
 do. A statement of a participant, a tool or a page about them waits for a person, however it is worded. A linear model
-over words and their parts decides. Its weights are a file beside this module, which
-``python -m bench.training.foreign_topics`` writes from sentences and terms of eleven languages. Values that pay or
-reach somebody, and requests to remember, always count.
+over words, their parts, and the topic vector of the guard's network decides. Without the network, one over words alone
+does. Their weights are a file beside this module, which ``python -m bench.training.foreign_topics`` writes from
+sentences and terms of eleven languages. Values that pay or reach somebody, and requests to remember, always count.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guard.inference.passage_network import open_network
 from guard.lazy_regex import lazy_regex
 
 from .labels import parse_label, parse_request
@@ -27,7 +29,7 @@ __all__ = ["BUCKETS", "LEAST_CHANCE", "is_owners_topic", "topic_chance", "topic_
 #: Hash buckets of the words and their parts. A power of two.
 BUCKETS = 1 << 16
 #: Chance above which a statement waits. The training script prints what each chance costs.
-LEAST_CHANCE = 0.4
+LEAST_CHANCE = 0.3
 _WEIGHTS = "foreign_topics.npz"
 _MAX_CHARS, _MAX_WORDS = 600, 120
 _MAX_WORD_CHARS = 20
@@ -81,14 +83,24 @@ def _parts(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def topic_chance(text: str) -> float:
-    """Return the chance that *text* is about something that only the owner says."""
-    return float(1 / (1 + np.exp(-_load_weights()[0] - _evidence(text))))
+    """Return the chance that *text* is about something that only the owner says. Reads the first 600 characters."""
+    weights, network, text = _load_weights(), open_network(), text[:_MAX_CHARS]
+    if network is None:
+        return _chance(weights.alone_bias + _sum(weights.alone, text))
+    return _chance(weights.bias + _sum(weights.words, text) + float(weights.vector @ network.topic(text)))
+
+
+def _chance(score: float) -> float:
+    return float(1 / (1 + np.exp(-score)))
 
 
 def _evidence(text: str) -> float:
-    """Return what the words of *text* add to the score. Words that nobody knows add nothing."""
-    weights = _load_weights()
-    return float(sum(weights[bucket + 1] * value for bucket, value in topic_features(text).items()))
+    """Return what the words of *text* alone add to the score. Words that nobody knows add nothing."""
+    return _sum(_load_weights().alone, text)
+
+
+def _sum(weights: NDArray[np.float32], text: str) -> float:
+    return float(sum(weights[bucket] * value for bucket, value in topic_features(text).items()))
 
 
 def topic_features(text: str) -> Mapping[int, float]:
@@ -121,7 +133,23 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
             before = token
 
 
+class _Weights(NamedTuple):
+    """Weights of the buckets beside a topic vector, of the 384 numbers of that vector, and of the buckets alone."""
+
+    words: NDArray[np.float32]
+    vector: NDArray[np.float32]
+    bias: float
+    alone: NDArray[np.float32]
+    alone_bias: float
+
+
 @cache
-def _load_weights() -> NDArray[np.float32]:
+def _load_weights() -> _Weights:
     with (files(__package__) / _WEIGHTS).open("rb") as file, np.load(file) as stored:
-        return np.asarray(stored["weights"], np.float32) * float(stored["scale"])
+        return _Weights(
+            words=np.asarray(stored["words"], np.float32) * float(stored["words_scale"]),
+            vector=np.asarray(stored["vector"], np.float32),
+            bias=float(stored["bias"]),
+            alone=np.asarray(stored["alone"], np.float32) * float(stored["alone_scale"]),
+            alone_bias=float(stored["alone_bias"]),
+        )

@@ -72,7 +72,8 @@ _HEAD_FILLER = lazy_regex(
 )
 _AGREEING_FILLER = lazy_regex(r"(?:yeah|yep|yup|sure|yes|absolutely|definitely|totally)(?:[,.!]+)\s+", re.IGNORECASE)
 _TAIL_FILLER = lazy_regex(
-    r"[,.!]?\s*(?:\b(?:lol|(?:ha){2,}|btw|fyi|tbh|just so you know|you know|hehe)|[\U0001f600-\U0001f64f\U0001f900-\U0001f9ff❤\ufe0f]+|"
+    r"[,.!]?\s*(?:\b(?:lol|(?:ha){2,}|btw|fyi|tbh|(?:just so )?you know|hehe)|"
+    r"[\U0001f600-\U0001f64f\U0001f900-\U0001f9ff❤\ufe0f]+|"
     r"[:;]-?[)D(P])[.!]*$",
     re.IGNORECASE,
 )

@@ -1,10 +1,11 @@
-"""A small transformer that judges how much a passage reads like an order to an assistant.
+"""A small transformer that judges how much a passage reads like an order to an assistant, and tells its topic.
 
 The linear model of :mod:`guard.injection.classifier` is quick and lets through what is harmless in every word. What is
 left, a fifth of harmless prose, is read here. ``bench/training/transformer`` trains the network and
 writes its files:
 
-- ``network.onnx``: the layers, in eight bits. Input is one vector a token, output is one number.
+- ``network.onnx``: the layers, in eight bits. Input is one vector a token, output is one number, and the mean of
+  the tokens in the third layer: what the passage is about. Linear models of other packages read that vector.
 - ``network_vectors.npy``: the vectors of the tokens, (tokens, 192), two numbers of four bits in a byte.
 - ``network_scales.npy``: the scale of each vector, (tokens,).
 - ``network_vocabulary.txt``: one token a line, in the order of the vectors.
@@ -78,6 +79,7 @@ class PassageNetwork:
         self._vectors = np.load(folder / "network_vectors.npy", mmap_mode="r")
         self._scales = np.load(folder / "network_scales.npy")
         self._scores: dict[str, float] = {}
+        self._topics: dict[str, NDArray[Any]] = {}
 
     def score(self, passage: str) -> float:
         """Return how much *passage*, its first 96 tokens, reads like an order to an assistant, as a logit."""
@@ -85,16 +87,26 @@ class PassageNetwork:
         if known is None:
             if len(self._scores) >= _REMEMBERED:
                 self._scores.clear()
-            known = self._scores[passage] = self._run(self._tokens.encode(passage).ids)
+            known = self._scores[passage] = float(self._run("score", passage).item())
         return known
 
-    def _run(self, ids: list[int]) -> float:
+    def topic(self, passage: str) -> NDArray[Any]:
+        """Return what *passage*, its first 96 tokens, is about: (384,) float32, not normalised."""
+        known = self._topics.get(passage)
+        if known is None:
+            if len(self._topics) >= _REMEMBERED:
+                self._topics.clear()
+            known = self._topics[passage] = self._run("topic", passage)[0]
+        return known
+
+    def _run(self, output: str, passage: str) -> NDArray[Any]:
         import numpy as np
 
+        ids = self._tokens.encode(passage).ids
         ones = np.ones((1, len(ids)), np.int64)
         given = {"word": self._input(ids), "attention_mask": ones, "token_type_ids": ones - 1}
-        (score,) = self._session.run(None, given)
-        return float(score.item())
+        found: NDArray[Any] = self._session.run([output], given)[0]
+        return found
 
     def _input(self, ids: list[int]) -> NDArray[Any]:
         """Return the vectors of the tokens *ids*: (1, tokens, 384)."""

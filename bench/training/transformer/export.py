@@ -24,6 +24,8 @@ _LEVELS = 7
 #: Nodes of the graph that look up the tokens' vectors, which Python does.
 _LOOKUP = frozenset({"word_levels", "word_unscaled", "scale", "word"})
 _HEAD = ("head.weight", "head.bias")
+#: The layer that says most of what a passage is about: the later ones know only whether it is an order.
+_MIDDLE = "encoder.layer.2.output.LayerNorm"
 
 
 def write_files(weights: Mapping[str, Any], tokens: Tokenizer, folder: Path) -> None:
@@ -58,7 +60,7 @@ def packed(table: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.fl
 
 
 def _graph(arrays: Mapping[str, NDArray[np.float32]]) -> Any:
-    """Return the graph with the tokens' vectors as an input, and the passage's score as its output."""
+    """Return the graph: the tokens' vectors go in, the passage's score and the vector of its topic come out."""
     model = bert_graph({**arrays, _WORDS: np.zeros((1, WIDTH), np.float32)}, _SHAPE, quantise=True)
     graph = model.graph
     nodes = [node for node in graph.node if node.name not in _LOOKUP]
@@ -69,6 +71,7 @@ def _graph(arrays: Mapping[str, NDArray[np.float32]]) -> Any:
     nodes += [
         helper.make_node("ReduceMean", ["last_hidden_state"], ["mean"], name="mean", axes=[1], keepdims=0),
         helper.make_node("Gemm", ["mean", "head.weight", "head.bias"], ["score"], name="score"),
+        helper.make_node("ReduceMean", [_MIDDLE], ["topic"], name="topic", axes=[1], keepdims=0),
     ]
     graph.ClearField("node")
     graph.node.extend(nodes)
@@ -81,4 +84,5 @@ def _graph(arrays: Mapping[str, NDArray[np.float32]]) -> Any:
     graph.input.extend([helper.make_tensor_value_info("word", TensorProto.FLOAT, [1, "sequence", WIDTH]), *inputs])
     graph.ClearField("output")
     graph.output.append(helper.make_tensor_value_info("score", TensorProto.FLOAT, [1, 1]))
+    graph.output.append(helper.make_tensor_value_info("topic", TensorProto.FLOAT, [1, WIDTH]))
     return model

@@ -176,7 +176,12 @@ def _cores(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _with_signs(text: str, end: int) -> int:
-    """Return the end of a value with up to two signs that belong to it, or to the sentence: nobody misses those."""
+    """Return the end of a value with up to two signs that belong to it, or to the sentence: nobody misses those.
+
+    Two asterisks end bold text, and the value stays in it.
+    """
+    if text.startswith("**", end):
+        return end
     upto = min(len(text), end + 2)
     while end < upto and text[end] in _MORE_SIGNS:
         end += 1

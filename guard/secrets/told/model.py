@@ -47,9 +47,9 @@ _WEIGHTS = Path(__file__).with_name("values.bin")
 _PLAIN_WEIGHTS = Path(__file__).with_name("plain_values.bin")
 
 HEAD = struct.Struct("<5f")
-"""Scales of the weights of form and context, bias, least score of a secret, and a least score of a part.
+"""Scales of the weights of form and context, bias, least score of a secret, and least score of the form of a value.
 
-The part is the form of a value, or all words of a sentence with a plain one. Less of it is not looked at any further.
+A value with a form below it is not looked at any further. Plain words have no such number.
 """
 
 _KNOWN_WORDS = 20_000
@@ -73,6 +73,9 @@ _CODES = frozenset({Kind.NUMBER, Kind.SHORT, Kind.GROUPS})
 
 _COMPANION = -2.4
 """Log odds above the least score from which a candidate near a secret is a part of it, or a second one."""
+
+_SHORT_COMPANION = -0.5
+"""The same for numbers of one or two digits, which stand beside many things."""
 
 _COMPANION_CHARS = 100
 
@@ -127,7 +130,8 @@ def _judged_values(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Jud
     words = TextWords(variant.text, candidates)
     for candidate in candidates:
         score = model.score(words, candidate) - model.least
-        if score >= _COMPANION and not is_public(variant.text, *candidate[:2]):
+        least = _SHORT_COMPANION if candidate.kind == Kind.SHORT else _COMPANION
+        if score >= least and not is_public(variant.text, *candidate[:2]):
             kind = "code" if candidate.kind in _CODES else "password"
             yield _Judged(candidate.start, candidate.end, score, "told-value", kind)
 
@@ -273,7 +277,7 @@ class PlainModel:
 
     def __init__(self, data: bytes) -> None:
         head: tuple[float, ...] = HEAD.unpack_from(data)
-        self._form_scale, self._context_scale, self._bias, self.least, self._least_words = head
+        self._form_scale, self._context_scale, self._bias, self.least, _ = head
         self._form = WeightTable(data[HEAD.size : HEAD.size + FORM_BUCKETS]).total
         self._context = WeightTable(data[HEAD.size + FORM_BUCKETS :]).total
         self._sums: dict[tuple[str, bool], int] = {}
@@ -304,8 +308,7 @@ class PlainModel:
             )
             for number in {word.sentence for word in words}
         }
-        bags = {number: bag for number, bag in bags.items() if bag * self._context_scale >= self._least_words}
-        for candidate in plain_candidates(region, bags) if bags else ():
+        for candidate in plain_candidates(region):
             bag = bags[words[candidate.first].sentence] - sum(same[candidate.first : candidate.upto])
             context = bag + self._context(candidate.context)
             form = self._form(candidate.form)

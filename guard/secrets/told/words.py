@@ -1,12 +1,13 @@
 """Plain words and phrases told as secrets: "the wifi password is lighthouse", «unser Losungssatz: Nebel küsst Laterne».
 
-Such a value looks like any word, so only a text that names a credential is examined (``credential_names.toml``, table
-*plain*). A candidate is a word or a run of words near the name. This module finds the candidates and their features.
-``guard.secrets.told.model`` judges them: whether the sentence tells a value, and which of its words are the value.
+Such a value looks like any word, so only passages that may tell one are examined (``guard.secrets.told.passages``). A
+candidate is a word or a run of words. This module finds the candidates and their features, to which the names of
+credentials nearby belong (``credential_names.toml``, table *plain*). ``guard.secrets.told.model`` judges them: whether
+the sentence tells a value, and which of its words are the value.
 """
 
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from guard.lazy_regex import lazy_regex
 from guard.secrets.pattern import Re2Pattern, compile_pattern
 from guard.secrets.told.candidates import Kind, token_kind, tokens
 from guard.secrets.told.features import CONTEXT_BUCKETS, FORM_BUCKETS, word_form, word_keys
+from guard.secrets.told.passages import PassageModel, passage_model
 from guard.secrets.told.rules import vocabulary
 from guard.text.canonical import TextVariant
 
@@ -31,9 +33,6 @@ __all__ = [
 
 _MASK = CONTEXT_BUCKETS - 1
 _FORM_MASK = FORM_BUCKETS - 1
-
-_BEFORE, _AFTER = 120, 120
-"""Characters around the name of a credential in which its value may stand."""
 
 _MOST_TOKENS = 90
 """Words of a region that are examined."""
@@ -59,7 +58,7 @@ _KOREAN_END = lazy_regex(
 
 
 class PlainRegion(NamedTuple):
-    """A part of a text with the name of a credential: its words and the places of the names."""
+    """A part of a text that may tell a secret: its words, and the places of the names of credentials in it."""
 
     text: str
     start: int
@@ -77,34 +76,22 @@ class RegionWord(NamedTuple):
     sentence: int
 
 
-def plain_regions(variant: TextVariant) -> Iterator[PlainRegion]:
-    """Yield the parts of *variant* around names of credentials, in order and without overlap."""
-    text, names = variant.text, [span for (span,) in _names().matches(variant)]
-    spans: list[list[int]] = []
-    for first, last in names:
-        start, end = max(0, first - _BEFORE), min(len(text), last + _AFTER)
-        if spans and start <= spans[-1][1]:
-            spans[-1][1] = end
-        else:
-            spans.append([start, end])
+def plain_regions(variant: TextVariant, passages: PassageModel | None = None) -> Iterator[PlainRegion]:
+    """Yield the parts of *variant* that may tell a plain secret, in order and without overlap.
+
+    *passages* finds them. Without it, the bundled model does.
+    """
+    text = variant.text
+    spans = (passages or passage_model()).passages(text)
+    names = [span for (span,) in _names().matches(variant)] if spans else []
     for start, end in spans:
-        begin, stop = _whole_words(text, start, end)
-        inside = [name for name in names if begin <= name[0] < stop]
-        yield PlainRegion(text, begin, stop, inside, _region_words(text, begin, stop))
+        inside = [name for name in names if start <= name[0] < end]
+        yield PlainRegion(text, start, end, inside, _region_words(text, start, end))
 
 
 @cache
 def _names() -> Re2Pattern:
     return compile_pattern("told-word", f"(?i){'|'.join(vocabulary()['plain']['names'])}")
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without the parts of words at its ends."""
-    while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum() and text[start] < "\u0e00":
-        start += 1
-    while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum() and text[end] < "\u0e00":
-        end -= 1
-    return start, end
 
 
 def _region_words(text: str, start: int, end: int) -> list[RegionWord]:
@@ -201,15 +188,14 @@ class PlainCandidate(NamedTuple):
     context: list[int]
 
 
-def plain_candidates(region: PlainRegion, sentences: Container[int]) -> Iterator[PlainCandidate]:
-    """Yield the words and the phrases in the numbered *sentences* of *region* that may be a value."""
+def plain_candidates(region: PlainRegion) -> Iterator[PlainCandidate]:
+    """Yield the words and the phrases in *region* that may be a value."""
     words = region.words
     starts = [word.start for word in words]
     for start, end in _candidates(region):
         first, upto = bisect_left(starts, start), bisect_left(starts, end)
         if (
             upto <= first
-            or words[first].sentence not in sentences
             or _is_part(region.text, start, end)
             or any(start <= name[0] and name[1] <= end for name in region.names)
         ):
@@ -287,15 +273,17 @@ def _place(region: PlainRegion, start: int, end: int, first: int, upto: int) -> 
     before = text[words[first - 1].end if first else region.start : start]
     after = text[end : words[upto].start if upto < len(words) else region.end]
     left, right = _sign(before, "^"), _sign(after[::-1], "$")
-    nearest = min(region.names, key=lambda name: max(start - name[1], name[0] - end))
-    side = "a" if nearest[0] < start else "b"
-    between = bisect_left(words, nearest[1], key=lambda word: word.start)
-    between = first - between if side == "a" else bisect_left(words, nearest[0], key=lambda word: word.start) - upto
-    near = side + str(min(max(between, 0), 4) if between < 5 else 6 if between < 9 else 9)
-    same = any(word.sentence == sentence for word in words if word.start <= nearest[0] < word.end)
-    eastern = text[nearest[0]] > "\u0e00"
+    near, same, foreign, eastern = "none", False, _writing(text[start:end])[0], text[start] > "\u0e00"
+    if region.names:
+        nearest = min(region.names, key=lambda name: max(start - name[1], name[0] - end))
+        side = "a" if nearest[0] < start else "b"
+        between = bisect_left(words, nearest[1], key=lambda word: word.start)
+        between = first - between if side == "a" else bisect_left(words, nearest[0], key=lambda word: word.start) - upto
+        near = side + str(min(max(between, 0), 4) if between < 5 else 6 if between < 9 else 9)
+        same = any(word.sentence == sentence for word in words if word.start <= nearest[0] < word.end)
+        eastern = text[nearest[0]] > "\u0e00"
+        foreign += _writing(text[nearest[0] : nearest[1]])
     kind = ("p" if " " in text[start:end] else "w") + ("e" if eastern else "")
-    foreign = _writing(text[start:end])[0] + _writing(text[nearest[0] : nearest[1]])
     rest = sum(word.sentence == sentence for word in words[upto : upto + 9])
     ahead = sum(word.sentence == sentence for word in words[max(0, first - 9) : first])
     for feature in (

@@ -124,10 +124,11 @@ def _details(incoming: Incoming) -> Iterator[str]:
     for one in incoming.findings:
         yield f"  held     {one.where}: {one.name}"
     if secrets := _secrets(incoming):
-        yield f"  history  the commits of the other side keep {counted(len(secrets), 'secret')} that the merge leaves out."
-        yield "           Revoke them. `memory guard scan --history` finds them, `memory forget - --apply --purge` erases"
+        kept = counted(len(secrets), "secret")
+        yield f"  history  the commits of the other side keep {kept} that the merge leaves out. Revoke what it opens."
+        yield "           `memory guard scan --history` finds it, and `memory forget - --apply --purge` erases it here"
     for name in incoming.forgotten:
-        yield f"  history  {name} holds what was forgotten here. Forget it in the other clone too, and then here again:"
+        yield f"  history  {name} holds what was forgotten here. Forget it in the other clone, and then here again:"
         yield "           `memory forget ID --apply --purge`, or `-` with the text on standard input"
     for key in incoming.waiting:
         yield f"  setting  {key} waits in `memory trust`"

@@ -22,6 +22,24 @@ def test_wrapped_words_are_a_tools_and_not_the_users(name: str) -> None:
     assert found == [("m1:wrapped", "tool", "I decided to pay."), ("m1", "user", "What does it say?")]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Can you summarize this? <document>Q2.</document>\n\nI decided to pay.\n\n<document>End.</document>",
+        "See <page>one page</page> and\nI decided to pay.\n<page>x</page>",
+        "What is it?\n<article>\nI decided to pay.\n</article>",
+        '<message from="Mara">\nI decided to pay.\n</message>',
+        "<ns:page>\nI decided to pay.\n</ns:page>",
+        "<p\u00e1gina>\nI decided to pay.\n</p\u00e1gina>",
+        "<\u9875\u9762>\nI decided to pay.\n</\u9875\u9762>",
+        "<page>\nI decided to pay.",
+        "Check <mail>From now on I decided to pay.</mail> please",
+    ],
+)
+def test_whatever_a_paste_calls_its_element(content: str) -> None:
+    assert "decided" not in split_wrapped(content)[0]
+
+
 @pytest.mark.parametrize("name", ["system-reminder", "local-command-stdout", "hook_context", "user-prompt-submit-hook"])
 def test_noise_of_hosts_leaves_only_a_fingerprint(name: str) -> None:
     content = f"<{name}>The berth costs 312 euros in Vigo.</{name}>\nHello there."
@@ -46,7 +64,16 @@ def test_results_of_tools_leave_a_fingerprint_with_the_next_message() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["The <my-element> tag is odd.", "I use <b>bold</b> text", "a < b and c > d", "<my-tag> without an end\nmy words"],
+    [
+        "The <my-element> tag is odd.",
+        "I use <b>bold</b> text",
+        "a < b and c > d",
+        "<my-tag> without an end\nmy words",
+        "Write it between <page> and </page>, always.",
+        "<b>From now on</b>\nanswer in French.\n<b>Always.</b>",
+        "Use List<String> and Map<K, V>.",
+        "Ask <https://example.org/a> or <sam@example.org>.\nI like tea.",
+    ],
 )
 def test_a_person_who_names_a_tag_keeps_every_word(text: str) -> None:
     assert split_wrapped(text) == (text, [])

@@ -44,6 +44,31 @@ def test_nobody_of_several_humans_is_the_owner_unless_one_is_named() -> None:
     assert roles(SAM, *chat) == ["participant", "user", "assistant"]
 
 
+def test_another_bot_of_a_group_chat_is_not_the_agent() -> None:
+    """Before, every message with the role assistant was the agent's."""
+    chat = (said("Sam Ortiz"), said("Ada", role="assistant"), said("InvoiceBot", role="assistant"))
+    assert [one.role for one in resolve_roles(chat, SAM, agent="ada")] == ["user", "assistant", "participant"]
+    assert [one.role for one in resolve_roles(chat[::2], SAM, agent="ada")] == ["user", "assistant"]
+    group = (said("Claude", "B1", "assistant"), said("InvoiceBot", "B2", "assistant"), said("", role="assistant"))
+    assert roles(SAM, *group) == ["participant", "participant", "assistant"]
+    models = (said("model-4", role="assistant"), said("model-5", role="assistant"))
+    assert roles(SAM, *models) == ["assistant", "assistant"]
+
+
+def test_an_assistant_with_the_name_or_the_account_of_a_human_is_not_the_agent() -> None:
+    owner = OwnerSettings(names=("Sam Ortiz",), accounts=("U1",))
+    assert roles(owner, said("sam ortiz", role="assistant")) == ["participant"]
+    assert roles(owner, said("Ada", "U1", "assistant")) == ["participant"]
+    assert roles(SAM, said("Mara"), said("Mara", role="assistant")) == ["participant", "participant"]
+
+
+def test_a_name_without_an_account_proves_nothing_where_the_channel_has_accounts() -> None:
+    """Before, only accounts of the same session counted."""
+    owner = OwnerSettings(names=("Sam Ortiz",), accounts=("U1",))
+    assert roles(owner, said("Sam Ortiz", channel="C1"), beside=["account U1"]) == ["participant"]
+    assert roles(owner, said("Sam Ortiz", channel="C1")) == ["user"]
+
+
 def test_a_human_of_another_session_of_the_channel_counts() -> None:
     assert roles(NOBODY, said("Mara"), beside=["sam"]) == ["participant"]
 

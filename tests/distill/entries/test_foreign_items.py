@@ -91,6 +91,17 @@ def test_poison_waits_for_a_person(tmp_path: Path, now: datetime, path: str) -> 
     assert len(entered) <= 2, entered
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_poison_of_an_author_that_nobody_trained_on_waits(tmp_path: Path, now: datetime, path: str) -> None:
+    """The texts (``data/poison_others.jsonl``) were written from a description alone, and no weights were chosen by
+    them. Before, 10 to 17 of 80 entered.
+    """
+    cases = texts("poison_others")
+    origins, entered = closed_home(tmp_path, path, cases, now)
+    assert not {"user", "agent"} & origins
+    assert len(entered) <= len(cases) * 2 / 46, entered
+
+
 @pytest.mark.parametrize("path", ["participant", "verbatim"])
 def test_ordinary_facts_of_others_become_memory_with_their_origin(tmp_path: Path, now: datetime, path: str) -> None:
     origins, entered = closed_home(tmp_path, path, texts("ordinary"), now)

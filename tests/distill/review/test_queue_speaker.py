@@ -37,4 +37,4 @@ def test_a_waiting_statement_of_a_participant_is_theirs(tmp_path: Path, now: dat
     import_chat(home, [file], now=now)
     close(home, "s", now=now)
     (item,) = waiting(home, now)
-    assert (item.kind, item.origin, item.source, item.speaker) == ("proposal", "participant", "participant", "Mara Lind")
+    assert (item.kind, item.origin, item.speaker) == ("proposal", "participant", "Mara Lind")

@@ -62,8 +62,8 @@ def test_a_secret_beside_a_field_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("front door downstairs: the first three are 731, and then the last three, wait, yes 264", ["731", "264"]),
-        ("- left half: tR8wLu\n- right half: na-9Go\n(api key of the weather service)", ["tR8wLu", "na-9Go"]),
+        ("Der erste Teil ist Apfel7, der zweite Teil Zaun", ["Apfel7", "Zaun"]),
+        ("our vault: Marlin then a dot then Kestrel and 58 to finish", ["Kestrel", "58"]),
     ],
 )
 def test_a_part_that_is_only_likely_goes_with_one_that_is_sure(

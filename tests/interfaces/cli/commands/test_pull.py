@@ -125,9 +125,7 @@ def test_what_was_forgotten_here_is_named_when_it_comes_back(home: Home, tmp_pat
     assert "tungsten" not in (home.root / "MEMORY.md").read_text()
 
 
-def test_a_relative_folder_is_that_of_the_person(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_folder_is_that_of_the_person(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "clone", "-q", str(home.root), "other")
     monkeypatch.chdir(tmp_path)
     assert "nothing new" in run(home, "pull", "./other").stdout
