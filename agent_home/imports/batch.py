@@ -21,7 +21,7 @@ from guard.lazy_regex import lazy_regex
 
 from .. import storage
 from ..screening.injected_context import strip_injected
-from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
+from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprints_of_parts
 from ..store.transcript import Message
 from .pasted_text import PastedText, split_pasted
 from .wrapped_text import WrappedText, split_wrapped
@@ -135,7 +135,8 @@ class Batch:
     def hear(self, session: str, *texts: str) -> None:
         """Keep fingerprints of *texts* of tools, pages and hosts with the next message of *session*."""
         if self.salt:
-            self._heard.setdefault(session, []).extend(fingerprint(text, self.salt) for text in texts if text.strip())
+            heard = self._heard.setdefault(session, [])
+            heard += [found for text in texts if text.strip() for found in fingerprints_of_parts(text, self.salt)]
 
     def result(self) -> ParsedFile:
         """Return the collected messages and counts."""

@@ -1,8 +1,9 @@
 """Keep what tools and pages said as salted hashes: enough to recognise their words, too little to read them.
 
 A fingerprint has the hashes of pairs of words that stand near each other, in either order, and of single values such as
-numbers, addresses and names. Words count by their first letters, so that endings do not matter. Of a long text only the
-smallest hashes are kept, an even sample. The salt is the machine's (``agent_home.salt``).
+numbers, addresses and names. Words count by their first letters, so that endings do not matter. A long text has several
+fingerprints, one for each part. Of each only the smallest hashes are kept, an even sample, of which some ten pairs of a
+sentence remain. The salt is the machine's (``agent_home.salt``).
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from heapq import nsmallest
 
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["Fingerprint", "decode_fingerprints", "encode_fingerprints", "fingerprint"]
+__all__ = ["Fingerprint", "decode_fingerprints", "encode_fingerprints", "fingerprint", "fingerprints_of_parts"]
 
-#: Characters of a text that are read, from its beginning and from its end.
-_MAX_HEAD, _MAX_TAIL = 48_000, 16_000
+#: Characters of a part of a text, and parts that are read: the first ones and the last one.
+_MAX_PART, _MAX_PARTS = 24_000, 20
 #: Words behind a word that form pairs with it.
 _REACH = 3
 #: Letters of a word that count.
@@ -29,9 +30,13 @@ _STEM = 5
 #: Shorter words in small letters are articles, prepositions and the like.
 _LEAST_LETTERS = 4
 #: Hashes of pairs and of values in a stored fingerprint.
-_MAX_PAIRS, _MAX_VALUES = 512, 128
+_MAX_PAIRS, _MAX_VALUES = 4096, 1024
+#: Pairs of a fingerprint that was stored without its limit, from which on they are a sample.
+_SAMPLED = 512
+#: Characters that two parts share, so that no sentence is cut in both.
+_OVERLAP = 400
 #: Fingerprints stored with one message. Of more texts, the earliest are stored as one.
-_MAX_STORED = 8
+_MAX_STORED = 20
 _HASH_MASK = 0xFFFFFFFF
 _WORD = lazy_regex(
     r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]+|[^\W_](?:[\w.@/:,'\u2019-]*[^\W_])?",
@@ -55,10 +60,8 @@ class Fingerprint:
 
 
 def fingerprint(text: str, salt: str) -> Fingerprint:
-    """Return the whole fingerprint of *text*. A very long text is read at its beginning and its end."""
-    if len(text) > _MAX_HEAD + _MAX_TAIL:
-        text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-    words, values = _words(unicodedata.normalize("NFKC", text))
+    """Return the whole fingerprint of *text*, of a very long one that of its beginning."""
+    words, values = _words(unicodedata.normalize("NFKC", text[: _MAX_PART * _MAX_PARTS]))
     hashes = [_hash(word, salt) for word in words]
     pairs = {
         (one + other) & _HASH_MASK
@@ -69,15 +72,34 @@ def fingerprint(text: str, salt: str) -> Fingerprint:
     return Fingerprint(frozenset(pairs), frozenset(_hash(value, salt) for value in values))
 
 
+def fingerprints_of_parts(text: str, salt: str) -> list[Fingerprint]:
+    """Return the fingerprints of the parts of *text*, in order. Of a text of more than 480 000 characters, some are left
+    out between the first ones and the last one.
+
+    A part begins some words before the end of the one before it.
+    """
+    parts = [text[max(0, at - _OVERLAP) : at + _MAX_PART] for at in range(0, len(text), _MAX_PART)]
+    if len(parts) > _MAX_PARTS:
+        parts = [*parts[: _MAX_PARTS - 1], parts[-1]]
+    return [fingerprint(part, salt) for part in parts]
+
+
 def encode_fingerprints(found: Sequence[Fingerprint]) -> str:
     """Return fingerprints as a text of bounded length."""
     more = len(found) - _MAX_STORED
     if more > 0:
         first = found[: more + 1]
         pairs = frozenset[int]().union(*(each.pairs for each in first))
-        merged = Fingerprint(pairs, frozenset[int]().union(*(each.values for each in first)))
+        values = frozenset[int]().union(*(each.values for each in first))
+        merged = Fingerprint(pairs, values, min(each.limit for each in first))
         found = [merged, *found[more + 1 :]]
-    return " ".join(f"{_encoded(each.pairs, _MAX_PAIRS)}.{_encoded(each.values, _MAX_VALUES)}" for each in found)
+    return " ".join(map(_encode, found))
+
+
+def _encode(found: Fingerprint) -> str:
+    pairs = sorted(found.pairs)[:_MAX_PAIRS]
+    limit = pairs[-1] if len(pairs) < len(found.pairs) else found.limit
+    return f"{_packed(pairs)}.{_packed(nsmallest(_MAX_VALUES, found.values))}.{limit:x}"
 
 
 def decode_fingerprints(text: str) -> list[Fingerprint]:
@@ -86,18 +108,18 @@ def decode_fingerprints(text: str) -> list[Fingerprint]:
 
 
 def _decoded(part: str) -> Fingerprint | None:
-    pairs, _, values = part.partition(".")
+    pairs, _, rest = part.partition(".")
+    values, _, stored_limit = rest.partition(".")
     try:
         kept, single = _numbers(pairs), _numbers(values)
+        limit = int(stored_limit, 16) if stored_limit else max(kept) if len(kept) >= _SAMPLED else _HASH_MASK
     except ValueError:
         return None
-    limit = max(kept) if len(kept) >= _MAX_PAIRS else _HASH_MASK
     return Fingerprint(frozenset(kept), frozenset(single), limit)
 
 
-def _encoded(hashes: Iterable[int], most: int) -> str:
-    kept = array("I", nsmallest(most, hashes))
-    return base64.b64encode(kept.tobytes()).decode("ascii")
+def _packed(hashes: Iterable[int]) -> str:
+    return base64.b64encode(array("I", hashes).tobytes()).decode("ascii")
 
 
 def _numbers(text: str) -> array[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agent_home.store.fingerprints import Fingerprint, decode_fingerprints, fingerprint
+from agent_home.store.fingerprints import Fingerprint, decode_fingerprints, fingerprint, fingerprints_of_parts
 from agent_home.store.transcript import Message
 
 from .sentences import prose_lines
@@ -89,7 +89,8 @@ def words_of_others(messages: Sequence[Message], salt: str) -> WordsOfOthers:
     own: list[Fingerprint] = []
     for place, message in enumerate(messages):
         if message.origin not in {"user", "agent"}:
-            heard.append(_ForeignWords(place=place, origin=message.origin, said=fingerprint(message.content, salt)))
+            parts = fingerprints_of_parts(message.content, salt)
+            heard += [_ForeignWords(place=place, origin=message.origin, said=said) for said in parts]
         elif message.origin == "user":
             said = fingerprint("\n".join(line.text for line in prose_lines(message.content)), salt)
             own.append(said)

@@ -174,7 +174,7 @@ def test_doctor_names_a_forgotten_entry_that_a_merge_brought_back(home: Home, no
     found = check(home, "forgotten")
     assert found["status"] == "warning"
     assert "MEMORY.md:" in found["detail"]
-    assert "`memory forget KD-0001 --apply`" in found["detail"]
+    assert "`memory forget KD-0001 --apply --purge`" in found["detail"]
     assert "walnut" not in found["detail"]
     assert CliRunner().invoke(cli, forget).exit_code in {0, 1}  # 1: history has it
     assert check(home, "forgotten")["status"] == "ok"
