@@ -73,10 +73,10 @@ def fingerprint(text: str, salt: str) -> Fingerprint:
 
 
 def fingerprints_of_parts(text: str, salt: str) -> list[Fingerprint]:
-    """Return the fingerprints of the parts of *text*, in order. Of a text of more than 480 000 characters, some are left
-    out between the first ones and the last one.
+    """Return the fingerprints of the parts of *text*, in order.
 
-    A part begins some words before the end of the one before it.
+    Of a text of more than 480 000 characters, parts between the first ones and the last one are left out. A part begins
+    some words before the end of the one before it.
     """
     parts = [text[max(0, at - _OVERLAP) : at + _MAX_PART] for at in range(0, len(text), _MAX_PART)]
     if len(parts) > _MAX_PARTS:

@@ -22,7 +22,6 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,7 +53,7 @@ from guard.secrets.told.passages import PassageModel, passage_buckets
 from guard.secrets.told.words import PlainCandidate, PlainRegion, bag_buckets, plain_candidates, plain_regions
 from guard.text.canonical import TextVariant, text_variants
 
-__all__ = ["ToldText", "main", "own_texts", "train"]
+__all__ = ["ToldText", "benign_lines", "main", "own_texts", "spans_of", "spelt", "train", "trained_passages"]
 
 OWN = Path(__file__).parents[1] / "secret_data"
 ROOT = Path(__file__).parents[2]
@@ -182,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder with guard/ and conversations in it")
     parser.add_argument("--check", action="store_true", help="report on authors left out, write nothing")
     options = parser.parse_args(arguments)
-    texts, benign = own_texts(), _benign(options.data)
+    texts, benign = own_texts(), benign_lines(options.data)
     if options.check:
         _check(texts, benign)
         return 0
@@ -207,7 +206,7 @@ def own_texts() -> list[ToldText]:
     rows = [row for row in rows if row["kind"] != "encoded"]  # they are decoded before the models read them
     return [
         ToldText(
-            text=_spelt(row["text"]), values=_values(row) if row["label"] else (),
+            text=spelt(row["text"]), values=_values(row) if row["label"] else (),
             author=row.get("author", "d"), kind=row["kind"], lang=row.get("lang", row["kind"]),
         )
         for row in rows
@@ -216,10 +215,10 @@ def own_texts() -> list[ToldText]:
 
 def _values(row: Mapping[str, Any]) -> tuple[str, ...]:
     value = row.get("value", row.get("secret", ""))
-    return tuple(_spelt(part) for part in (value if isinstance(value, list) else [value]))
+    return tuple(spelt(part) for part in (value if isinstance(value, list) else [value]))
 
 
-def _spans(text: str, values: Iterable[str]) -> Spans:
+def spans_of(text: str, values: Iterable[str]) -> Spans:
     """Return the spans of *values* in *text*, which stand there in their order."""
     spans, position = [], 0
     for value in values:
@@ -231,14 +230,15 @@ def _spans(text: str, values: Iterable[str]) -> Spans:
     return spans
 
 
-def _spelt(text: str) -> str:
+def spelt(text: str) -> str:
+    """Return *text* in the spelling that the guard reads."""
     return text_variants(text)[0].text
 
 
 # ----------------------------------------------------------------------------------------------------------- benign
 
 
-def _benign(data: Path) -> _Benign:
+def benign_lines(data: Path) -> _Benign:
     """Return benign lines by use: ``train``, and ``chat`` and ``developer`` for the choice of the least score."""
     chats = {name: list(_sentences(_turns(data / name))) for name in ("realmem", "lifebench", "locomo", "realtalk")}
     chats["beam100k"] = list(_sentences(_turns(data / "beam100k")))
@@ -291,11 +291,11 @@ def _training_examples(texts: Sequence[ToldText], benign: _Benign) -> Examples:
         values[f"number{count}"] += ["".join(chance.choices("0123456789", k=count)) for _ in range(40)]
     examples = Examples()
     for number, text in enumerate(texts):
-        copies = [(text.text, _spans(text.text, text.values)), *_copies(chance, text, values)]
+        copies = [(text.text, spans_of(text.text, text.values)), *_copies(chance, text, values)]
         for changed, spans in copies:
             examples.add(changed, spans, number, (1 if spans else _TALK_WEIGHT) / len(copies))
     for number, line in enumerate(benign["train"], len(texts)):
-        examples.add(_spelt(line), (), number)
+        examples.add(spelt(line), (), number)
     return examples
 
 
@@ -304,7 +304,7 @@ _PLAIN_KINDS = frozenset({"word", "phrase"})
 
 def _plain_examples(texts: Sequence[ToldText], benign: _Benign, passages: PassageModel) -> Examples:
     """Return the plain candidates of all *texts*, and those of benign lines in passages that are nearly looked at."""
-    everything, wider = _with_least(passages, -np.inf), _with_least(passages, passages.least - _WIDER)
+    everything, wider = passages.with_least(-np.inf), passages.with_least(passages.least - _WIDER)
     chance = random.Random(5)  # noqa: S311
     values = defaultdict(list)
     for text in texts:
@@ -312,7 +312,7 @@ def _plain_examples(texts: Sequence[ToldText], benign: _Benign, passages: Passag
             values[_plain_kind(value)].append(value)
     examples = Examples()
     for number, text in enumerate(texts):
-        spans = _spans(text.text, text.values)
+        spans = spans_of(text.text, text.values)
         copies = [(text.text, spans)]
         if any(_plain_kind(value)[:-1] in _PLAIN_KINDS for value in text.values):
             copies += [_with_others(chance, text.text, spans, values, _plain_kind) for _ in range(_OTHER_VALUES)]
@@ -320,7 +320,7 @@ def _plain_examples(texts: Sequence[ToldText], benign: _Benign, passages: Passag
             weight = (1 if places else _TALK_WEIGHT) / len(copies)
             examples.add_plain(changed, places, number, weight, everything)
     for number, line in enumerate(benign["train"], len(texts)):
-        examples.add_plain(_spelt(line), (), number, 1.0, wider)
+        examples.add_plain(spelt(line), (), number, 1.0, wider)
     return examples
 
 
@@ -332,23 +332,17 @@ def trained_passages(texts: Sequence[ToldText], benign: _Benign) -> bytes:
         if plain or not text.values:
             examples.add_passage(text.text, number, float(plain), 1 if plain else _NEAR_WEIGHT)
     for line in benign["train"][::2]:
-        examples.add_passage(_spelt(line)[:_PASSAGE_CHARS], -1, 0.0, 1.0)
+        examples.add_passage(spelt(line)[:_PASSAGE_CHARS], -1, 0.0, 1.0)
     weights, bias = train(examples)
     part = weights[FORM_BUCKETS : FORM_BUCKETS + PASSAGE_BUCKETS]
     unit = max(float(np.quantile(np.abs(part), 0.9999)), 1e-6) / 127
     stored, scale = np.clip(np.round(part / unit), -127, 127).astype(np.int8).tobytes(), unit * _SCALES[1]
     model = PassageModel(PASSAGE_HEAD.pack(scale, bias, 0) + stored)
     least = max(
-        float(np.quantile([model.score(_spelt(line)) for line in benign[name]], 1 - _LOOKED_AT))
+        float(np.quantile([model.score(spelt(line)) for line in benign[name]], 1 - _LOOKED_AT))
         for name in ("chat", "developer")
     )
     return PASSAGE_HEAD.pack(scale, bias, least) + stored
-
-
-def _with_least(passages: PassageModel, least: float) -> PassageModel:
-    changed = copy(passages)
-    changed.least = least
-    return changed
 
 
 def _plain_kind(value: str) -> str:
@@ -362,7 +356,7 @@ def _copies(chance: random.Random, text: ToldText, values: Mapping[str, Sequence
     """Yield *text* with other values of the same kind and their spans, or with other digits."""
     if text.values:
         for _ in range(_OTHER_VALUES):
-            yield _with_others(chance, text.text, _spans(text.text, text.values), values, _value_kind)
+            yield _with_others(chance, text.text, spans_of(text.text, text.values), values, _value_kind)
     elif text.kind != "ordinary":
         for _ in range(_OTHER_DIGITS):
             yield re.sub(r"\d", lambda _: chance.choice("123456789"), text.text), ()
@@ -469,7 +463,7 @@ def _least_score(weights: Floats, bias: float, benign: _Benign, add: _Adder, lea
 def _highest(weights: Floats, bias: float, lines: Sequence[str], add: _Adder) -> float:
     examples = Examples()
     for number, line in enumerate(lines):
-        add(examples, _spelt(line), (), number)
+        add(examples, spelt(line), (), number)
     best = np.full(len(lines), -np.inf)
     np.maximum.at(best, examples.texts, _scores(weights, bias, examples))
     return float(np.sort(best)[::-1][int(_FALSE_ALARMS * len(lines))])
@@ -479,7 +473,7 @@ def _least_form(weights: Floats, texts: Sequence[ToldText]) -> float:
     """Return the sum of the form alone that nearly all secrets reach. Below it no context is examined."""
     sums = []
     for text in texts:
-        spans = _spans(text.text, text.values)
+        spans = spans_of(text.text, text.values)
         sums += [
             _SCALES[0] * float(weights[form_buckets(text.text[place.start : place.end], place.kind)].sum())
             for place in (told_candidates(text.text) if spans else ())
@@ -553,7 +547,10 @@ def _by_rules(text: str) -> Iterator[tuple[int, int]]:
 def _is_covered(text: ToldText, places: Iterable[tuple[int, int]]) -> bool:
     found = list(places)
     signs = [
-        sign for start, end in _spans(text.text, text.values) for sign in range(start, end) if text.text[sign].isalnum()
+        sign
+        for start, end in spans_of(text.text, text.values)
+        for sign in range(start, end)
+        if text.text[sign].isalnum()
     ]
     return all(any(first <= sign < last for first, last in found) for sign in signs)
 

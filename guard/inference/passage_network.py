@@ -5,7 +5,7 @@ left, a fifth of harmless prose, is read here. ``bench/training/transformer`` tr
 writes its files:
 
 - ``network.onnx``: the layers, in eight bits. Input is one vector a token, output is one number, and the mean of
-  the tokens in the third layer: what the passage is about. Linear models of other packages read that vector.
+  the tokens in the third layer: what the passage is about. Other models read that vector, and those of the words.
 - ``network_vectors.npy``: the vectors of the tokens, (tokens, 192), two numbers of four bits in a byte.
 - ``network_scales.npy``: the scale of each vector, (tokens,).
 - ``network_vocabulary.txt``: one token a line, in the order of the vectors.
@@ -87,7 +87,7 @@ class PassageNetwork:
         if known is None:
             if len(self._scores) >= _REMEMBERED:
                 self._scores.clear()
-            known = self._scores[passage] = float(self._run("score", passage).item())
+            known = self._scores[passage] = float(self._run("score", self._tokens.encode(passage).ids).item())
         return known
 
     def topic(self, passage: str) -> NDArray[Any]:
@@ -96,13 +96,17 @@ class PassageNetwork:
         if known is None:
             if len(self._topics) >= _REMEMBERED:
                 self._topics.clear()
-            known = self._topics[passage] = self._run("topic", passage)[0]
+            known = self._topics[passage] = self._run("topic", self._tokens.encode(passage).ids)[0]
         return known
 
-    def _run(self, output: str, passage: str) -> NDArray[Any]:
+    def words(self, passage: str) -> tuple[NDArray[Any], list[tuple[int, int]]]:
+        """Return the vectors of the tokens of *passage*, (tokens, 384) float32, and their spans in it, in order."""
+        found = self._tokens.encode(passage)
+        return self._run("last_hidden_state", found.ids)[0, 1:-1], found.offsets[1:-1]
+
+    def _run(self, output: str, ids: list[int]) -> NDArray[Any]:
         import numpy as np
 
-        ids = self._tokens.encode(passage).ids
         ones = np.ones((1, len(ids)), np.int64)
         given = {"word": self._input(ids), "attention_mask": ones, "token_type_ids": ones - 1}
         found: NDArray[Any] = self._session.run([output], given)[0]

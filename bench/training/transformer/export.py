@@ -60,7 +60,7 @@ def packed(table: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.fl
 
 
 def _graph(arrays: Mapping[str, NDArray[np.float32]]) -> Any:
-    """Return the graph: the tokens' vectors go in, the passage's score and the vector of its topic come out."""
+    """Return the graph: the tokens' vectors go in, its score, its topic and its words come out."""
     model = bert_graph({**arrays, _WORDS: np.zeros((1, WIDTH), np.float32)}, _SHAPE, quantise=True)
     graph = model.graph
     nodes = [node for node in graph.node if node.name not in _LOOKUP]
@@ -85,4 +85,5 @@ def _graph(arrays: Mapping[str, NDArray[np.float32]]) -> Any:
     graph.ClearField("output")
     graph.output.append(helper.make_tensor_value_info("score", TensorProto.FLOAT, [1, 1]))
     graph.output.append(helper.make_tensor_value_info("topic", TensorProto.FLOAT, [1, WIDTH]))
+    graph.output.append(helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [1, "sequence", WIDTH]))
     return model

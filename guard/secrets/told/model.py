@@ -35,7 +35,7 @@ from guard.secrets.told.features import (
     zone_masks,
 )
 from guard.secrets.told.names import name_buckets, told_candidates
-from guard.secrets.told.rules import find_told_secrets
+from guard.secrets.told.reader import told_reader
 from guard.secrets.told.words import PlainCandidate, PlainRegion, plain_candidates, plain_regions, word_bag
 from guard.text.canonical import TextVariant
 from guard.text.ids import IdSpan, id_at, id_spans
@@ -71,37 +71,36 @@ _NAMES_WEIGH = 4.0
 
 _CODES = frozenset({Kind.NUMBER, Kind.SHORT, Kind.GROUPS})
 
-_COMPANION = -2.4
-"""Log odds above the least score from which a candidate near a secret is a part of it, or a second one."""
+_POSSIBLE, _POSSIBLE_IN_LONG, _LONG, _MOST_READ = -4.0, -2.0, 320, 48
+"""Log odds above the least score from which candidates are read again, the same in texts of more than 320 characters,
+and how many of a text, the most likely. A long text has many candidates, and reading a window of it takes 2 ms."""
 
-_SHORT_COMPANION = -0.5
+_POSSIBLE_SHORT = -0.5
 """The same for numbers of one or two digits, which stand beside many things."""
-
-_COMPANION_CHARS = 100
 
 
 def find_told_values(variant: TextVariant) -> Iterator[Match]:
-    """Yield the secrets that *variant* tells, with offsets into its source.
-
-    A secret is often told in parts, or with others beside it. So near one that is sure, what is only likely counts too.
-    """
+    """Yield the secrets that *variant* tells, with offsets into its source."""
     ids = id_spans(variant.text)
-    judged = [*_judged_values(variant, ids), *_judged_words(variant, ids)]
-    sure = [found for found in judged if found.score >= 0]
-    for found in sure:
-        yield _match(variant, found)
-    likely = [found for found in judged if _COMPANION <= found.score < 0]
-    if not likely:
-        return
-    anchors = [(found.start, found.end) for found in sure]
-    anchors += [(match.start, match.end) for match in find_told_secrets(TextVariant(variant.text, variant.text))]
-    for found in sorted(likely, key=lambda found: (-found.score, found.start)) if anchors else ():
-        near = any(
-            start - _COMPANION_CHARS <= found.end and found.start <= end + _COMPANION_CHARS for start, end in anchors
-        )
-        if near and not any(found.start < end and start < found.end for start, end in anchors):
-            anchors.append((found.start, found.end))
-            yield _match(variant, found)
+    for found in _read_again(variant.text, [*_judged_values(variant, ids), *_judged_words(variant, ids)]):
+        yield replaced_match("secret", found.rule, found.kind, variant.span(found.start, found.end))
+
+
+def _read_again(text: str, judged: Sequence["_Judged"]) -> list["_Judged"]:
+    """Return candidates with the sum of both scores, the most likely of those that overlap."""
+    reader = told_reader() if judged else None
+    if reader is not None:
+        judged = sorted(sorted(judged, key=lambda found: -found.score)[:_MOST_READ], key=lambda found: found.start)
+        scores = reader.scores(text, [found[:2] for found in judged])
+        judged = [
+            found._replace(score=found.score + reader.share * (score or 0.0) - reader.least)
+            for found, score in zip(judged, scores, strict=True)
+        ]
+    kept: list[_Judged] = []
+    for found in sorted(judged, key=lambda found: (-found.score, found.start)):
+        if found.score >= 0 and all(found.end <= one.start or one.end <= found.start for one in kept):
+            kept.append(found)
+    return sorted(kept, key=lambda found: found.start)
 
 
 class _Judged(NamedTuple):
@@ -114,10 +113,6 @@ class _Judged(NamedTuple):
     kind: str
 
 
-def _match(variant: TextVariant, found: _Judged) -> Match:
-    return replaced_match("secret", found.rule, found.kind, variant.span(found.start, found.end))
-
-
 def _judged_values(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Judged]:
     """Yield the numbers, quotations and words with other characters that are at least likely to be a secret."""
     model = told_model()
@@ -127,13 +122,18 @@ def _judged_values(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Jud
         if model.is_possible(variant.text, candidate) and not _is_id(variant.text, candidate, ids)
     )
     candidates = list(islice(possible, _MOST_JUDGED))
+    least = _least_possible(variant.text)
     words = TextWords(variant.text, candidates)
     for candidate in candidates:
         score = model.score(words, candidate) - model.least
-        least = _SHORT_COMPANION if candidate.kind == Kind.SHORT else _COMPANION
-        if score >= least and not is_public(variant.text, *candidate[:2]):
+        lowest = _POSSIBLE_SHORT if candidate.kind == Kind.SHORT else least
+        if score >= lowest and not is_public(variant.text, *candidate[:2]):
             kind = "code" if candidate.kind in _CODES else "password"
             yield _Judged(candidate.start, candidate.end, score, "told-value", kind)
+
+
+def _least_possible(text: str) -> float:
+    return _POSSIBLE if len(text) <= _LONG else _POSSIBLE_IN_LONG
 
 
 def _is_id(text: str, candidate: Candidate, ids: Sequence[IdSpan]) -> bool:
@@ -147,7 +147,7 @@ def _judged_words(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Judg
     """Yield the plain words and phrases that are at least likely to be told as secrets."""
     model = plain_model()
     for region in islice(plain_regions(variant), _MOST_REGIONS):
-        for score, start, end in model.told(region, _COMPANION):
+        for score, start, end in model.told(region, _least_possible(variant.text)):
             if not is_public(variant.text, start, end) and id_at(variant.text, ids, start, end) is None:
                 yield _Judged(start, end, score, "told-word", "password")
 
@@ -282,21 +282,16 @@ class PlainModel:
         self._context = WeightTable(data[HEAD.size + FORM_BUCKETS :]).total
         self._sums: dict[tuple[str, bool], int] = {}
 
-    def told(self, region: PlainRegion, least: float = 0.0) -> list[tuple[float, int, int]]:
-        """Return score, start and end of the words that are told as secrets, the most likely first, without overlap.
+    def told(self, region: PlainRegion, least: float = 0.0) -> Iterator[tuple[float, int, int]]:
+        """Yield score, start and end of the words that may be told as secrets. They may overlap.
 
         The score is what exceeds the least score of a secret, and is *least* or more.
         """
         if len(self._sums) >= _KNOWN_WORDS:
             self._sums.clear()
-        scored = sorted(self._scored(region), key=lambda found: (-found[0], found[1].start))
-        told: list[tuple[float, int, int]] = []
-        for score, candidate in scored:
-            if score - self.least < least:
-                break
-            if all(candidate.end <= start or end <= candidate.start for _, start, end in told):
-                told.append((score - self.least, candidate.start, candidate.end))
-        return told
+        for score, candidate in self._scored(region):
+            if score - self.least >= least:
+                yield score - self.least, candidate.start, candidate.end
 
     def _scored(self, region: PlainRegion) -> Iterator[tuple[float, PlainCandidate]]:
         words = region.words

@@ -8,6 +8,7 @@ authors and writes its weights, ``passages.bin``, behind a head of scale, bias a
 
 import struct
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -48,6 +49,12 @@ class PassageModel:
         self._total = WeightTable(data[HEAD.size :]).total
         self._words: dict[str, int] = {}
         self._pairs: dict[tuple[str, str], int] = {}
+
+    def with_least(self, least: float) -> "PassageModel":
+        """Return the same model with another *least* score."""
+        changed = copy(self)
+        changed.least = least
+        return changed
 
     def passages(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of the passages of *text* to look at, in order and without overlap. Time is linear."""

@@ -62,16 +62,17 @@ def test_a_secret_beside_a_field_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("Der erste Teil ist Apfel7, der zweite Teil Zaun", ["Apfel7", "Zaun"]),
+        ("le coffre de mamie s'ouvre avec coquillage", ["coquillage"]),
+        ("guest wifi lets you on with pumpkin soup", ["pumpkin soup"]),
         ("our vault: Marlin then a dot then Kestrel and 58 to finish", ["Kestrel", "58"]),
     ],
 )
-def test_a_part_that_is_only_likely_goes_with_one_that_is_sure(
+def test_the_second_reading_finds_what_the_linear_models_only_suspect(
     text: str, parts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not any(part in screen(text, "user", "memory").text for part in parts)
-    monkeypatch.setattr(model, "_COMPANION", 0.0)
-    assert sum(part in screen(text, "user", "memory").text for part in parts) == 1
+    monkeypatch.setattr(model, "told_reader", lambda: None)
+    assert any(part in screen(text, "user", "memory").text for part in parts)
 
 
 def test_other_numbers_beside_a_secret_stay() -> None:
