@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,8 @@ def _trained(rows: _Rows) -> list[Floats]:
         (chance.normal(0, width**-0.5, (width, _HIDDEN))).astype(np.float32), np.zeros(_HIDDEN, np.float32),
         (chance.normal(0, _HIDDEN**-0.5, _HIDDEN)).astype(np.float32), np.array(-3, np.float32),
     ]  # fmt: skip
-    means, squares = [np.zeros_like(layer) for layer in layers], [np.zeros_like(layer) for layer in layers]
+    means: list[NDArray[Any]] = [np.zeros_like(layer) for layer in layers]
+    squares: list[NDArray[Any]] = [np.zeros_like(layer) for layer in layers]
     step = 0
     for epoch in range(_EPOCHS):
         order = chance.permutation(len(rows.wanted))
