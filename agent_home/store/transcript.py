@@ -53,6 +53,8 @@ MAX_ID_CHARS = 200
 _MAX_CWD_CHARS = 4096
 #: Control characters, and characters that some reader takes for the end of a line.
 _NOT_ONE_LINE = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+#: Border between the names of a path, on any system.
+_PATH_BORDER = lazy_regex(r"[/\\]")
 _MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
 _SAFE = "-_. "
 #: Keys of a row that are left out where they are empty.
@@ -145,8 +147,8 @@ def append(
     row without a digest counts as equal.
 
     The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
-    messages are stored under safe names (:func:`session_name`). A *ts* that is no time and a *cwd* that the guard would
-    change become empty.
+    messages are stored under safe names (:func:`session_name`). A *ts* that is no time becomes empty, and so does a
+    *cwd* that the guard would change, as a whole or in one of its names.
 
     Raises:
         Locked, GuardRefused: see :func:`agent_home.store.gateway.append_rows`. Nothing was written.
@@ -350,7 +352,13 @@ def _name(home: Home, name: str, prefix: str, *, within_lines: bool = False) -> 
 
 
 def _folder(home: Home, cwd: str) -> str:
-    return cwd if len(cwd) <= _MAX_CWD_CHARS and _passes(home, cwd) else ""
+    """Return *cwd*, or nothing where the guard would change it or one of its names.
+
+    Each name is judged alone too: rules for numbers take a path for code and pass it.
+    """
+    if len(cwd) > _MAX_CWD_CHARS:
+        return ""
+    return cwd if all(_passes(home, text) for text in dict.fromkeys((cwd, *_PATH_BORDER.split(cwd)))) else ""
 
 
 def _passes(home: Home, text: str) -> bool:

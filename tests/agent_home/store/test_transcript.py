@@ -225,6 +225,21 @@ def test_a_time_that_is_none_and_a_folder_with_a_secret_become_empty(home: Home)
     assert turns[2].message.cwd == ""
 
 
+@pytest.mark.parametrize("name", ["4111 1111 1111 1111", "078-05-1120", "vera.lind@example.com"])
+@pytest.mark.parametrize("path", ["/home/{}", "/home/{}/project", "C:\\Users\\{}"])
+def test_a_folder_with_personal_data_in_a_name_becomes_empty(home: Home, path: str, name: str) -> None:
+    add(home, message(1, cwd=path.format(name)), message(2, account=name))
+    turns = read(session_path(home, "s") or Path())
+    assert turns[0].message.cwd == ""
+    assert name not in turns[1].message.account
+
+
+@pytest.mark.parametrize("path", ["/home/vera/src/agent-home", "/srv/2026-11-20/job-17", "C:\\Users\\vera\\repo", "/"])
+def test_an_ordinary_folder_is_kept(home: Home, path: str) -> None:
+    add(home, message(1, cwd=path))
+    assert [turn.message.cwd for turn in read(session_path(home, "s") or Path())] == [path]
+
+
 def test_lone_surrogates_and_control_characters_break_no_line(home: Home) -> None:
     add(home, message(1, "a\ud800b", id="\udfff"), message(2, "a\nb\r\nc"))
     turns = read(session_path(home, "s") or Path())
