@@ -30,8 +30,8 @@ __all__ = [
     "without_empty_entries",
 ]
 
-#: The keys of a transcript's row that hold text of the conversation.
-_TEXT_KEYS = ("session", "id", "name", "content", "cwd")
+#: The keys of a transcript's row that this program fills with times, roles and digests. All others hold text of hosts.
+_OWN_KEYS = frozenset({"ts", "role", "source", "said", "heard"})
 #: Approximate borders between passages of Markdown: a list item, a heading, a blank line.
 _PASSAGE_BORDER = lazy_regex(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
 _ENTRY_HEAD = lazy_regex(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
@@ -292,8 +292,8 @@ def _rendered(
 ) -> str:
     if row is None:
         return target.redact(line, mark)
-    said = {*_TEXT_KEYS} if row.keys() >= {"session", "id", "content"} else row.keys()
-    changed = {key: _redacted_value(value, target, mark) if key in said else value for key, value in row.items()}
+    kept = _OWN_KEYS if row.keys() >= {"session", "id", "content"} else ()
+    changed = {key: value if key in kept else _redacted_value(value, target, mark) for key, value in row.items()}
     if changed == row:
         return line
     text = json.dumps(changed, ensure_ascii=False, separators=separators)

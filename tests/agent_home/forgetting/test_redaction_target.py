@@ -200,3 +200,14 @@ def test_lines_are_counted_from_one() -> None:
     assert matching_lines("MEMORY.md", MEMORY, HERON) == [5, 7]
     assert matching_lines("MEMORY.md", MEMORY, RedactionTarget((), "KD-9X1Z")) == [9]
     assert matching_lines("a.jsonl", '{"a":"x"}\n{"a":"blue heron"}\n', HERON) == [2]
+
+
+@pytest.mark.parametrize("key", ["session", "id", "name", "content", "cwd", "account", "channel", "thread"])
+def test_no_text_of_a_host_in_a_line_of_a_transcript_stays(key: str) -> None:
+    row = {"session": "s", "id": "m1", "ts": "2026-11-20", "role": "user", "name": "", "content": "hello"}
+    line = json.dumps({**row, "source": "user", "said": "0011", key: "the blue heron of the north"}) + "\n"
+    path = "sessions/2026/11/s.jsonl"
+    done = redacted(path, line, HERON)
+    assert "heron" not in done
+    assert len(done) == len(line)
+    assert matching_lines(path, line, HERON) == [1]
