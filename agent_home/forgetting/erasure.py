@@ -3,12 +3,16 @@
 Every file is searched, whatever its name: memory, transcripts, outputs and machine state. ``recall`` erases from the
 index, the gateway from memory, and ``agent_home.forgetting.purge`` from git's history. Erasing is the only operation
 that rewrites a transcript. Lines keep their length, so every offset stays right.
+
+Branches, tags and hooks are searched and left alone: other clones and programs of the owner know them by name. Their
+places say what to do.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +21,7 @@ from urllib.parse import quote
 from .. import storage
 from ..git.client import GitObject, home_client
 from ..git.objects import blob_origins, git_files, message_and_names, objects, tree_entries
+from ..git.own_folder import own_folders
 from ..git_folder import WORKTREE_STATE
 from ..home import STATE_SHOWN, Home
 from .redaction_target import RedactionTarget, is_transcript, matching_lines, redacted
@@ -33,7 +38,14 @@ __all__ = [
     "tracked_files",
 ]
 
-Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
+Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history", "git"]
+#: What to do about a ref whose name has the text, by how the ref begins.
+_REF_ADVICE = (
+    ("refs/heads/", "branch", "`git branch -m OLD NEW` renames it"),
+    ("refs/tags/", "tag", "`git tag -d NAME` removes it"),
+    ("refs/remotes/", "remote-tracking branch", "Rename it in the remote, and `git branch -d -r NAME` here"),
+    ("refs/", "ref", "`git update-ref -d NAME` removes it"),
+)
 #: How files of the machine state begin, of the index and of a home without git.
 _STATE = (STATE_SHOWN, f"{WORKTREE_STATE}/")
 #: Files of it that hold no text, or belong to another package.
@@ -56,7 +68,9 @@ class Occurrence:
 
 
 def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
-    """Yield the occurrences in files, in order of their paths and lines."""
+    """Yield the occurrences in files and in names of empty folders, in order of their paths and lines."""
+    for folder in _empty_folders(home, target):
+        yield Occurrence(kind=_kind(folder), path=f"{target.redact(folder)}/")
     for relative in home_files(home):
         kind = _kind(relative)
         if target.occurs_in(relative):
@@ -97,7 +111,7 @@ def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
     for file in git_files(home.root):
         if target.occurs_in(storage.read_bytes(file).decode("utf-8", "surrogateescape")):
             places.append(Occurrence(kind="history", path=home.relative(file)))
-    return places
+    return [*places, *_refs(home, target), *_hooks(home, target)]
 
 
 def home_files(home: Home) -> Iterator[str]:
@@ -116,7 +130,8 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
 
     Return the old and the new path of each changed file, in order. Each file is replaced in one step. A file of the
     quarantine is named by its id, and is removed whole when its name has the target: under another name nobody would
-    find it. Call with the home's lock held, and after :func:`agent_home.store.gateway.recover`.
+    find it. Empty folders with the target in their names are removed. Call with the home's lock held, and after
+    :func:`agent_home.store.gateway.recover`.
     """
     known = tracked_files(home)
     changed = []
@@ -144,6 +159,9 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
         if name != relative:
             storage.remove(path)
         changed.append((relative, name))
+    for folder in _empty_folders(home, target):
+        with suppress(OSError):  # a folder without permission stays among the places
+            home.absolute(folder).rmdir()
     return changed
 
 
@@ -175,6 +193,47 @@ def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name != ".git"]
         yield folder, [name for name in names if not (Path(folder) / name).is_symlink()]
+
+
+def _empty_folders(home: Home, target: RedactionTarget) -> list[str]:
+    """Return the folders whose paths have the target and that hold no file, the inner ones first."""
+    empty: dict[str, None] = {}
+    for folder, folders, names in [*_folders(home.root)][::-1]:
+        if not names and all(f"{folder}/{name}" in empty for name in folders):
+            empty[folder] = None
+    relatives = (home.relative(Path(folder)) for folder in empty if Path(folder) != home.root)
+    return [relative for relative in relatives if target.occurs_in(relative)]
+
+
+def _folders(root: Path) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+    """Yield each folder with the names of all its folders and files, without a look into git's own."""
+    for folder, folders, names in os.walk(root):
+        every = tuple(folders)
+        folders[:] = [name for name in folders if name != ".git"]
+        yield folder, every, names
+
+
+def _refs(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
+    """Yield the branches, tags and other refs whose names have the target. Their commits tell which ones are meant."""
+    for line in home_client(home.root).text("for-each-ref", "--format=%(objectname:short) %(refname)").splitlines():
+        commit, _, name = line.partition(" ")
+        if target.occurs_in(name):
+            kind, advice = next((kind, advice) for start, kind, advice in _REF_ADVICE if name.startswith(start))
+            note = f"at {commit}, the {kind} has the text in its name. {advice}"
+            yield Occurrence(kind="git", path=target.redact(name), note=note)
+
+
+def _hooks(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
+    """Yield the programs in git's folder of hooks that have the target, in their names or lines."""
+    hooks = own_folders(home.root).shared / "hooks"
+    for file in sorted(hooks.rglob("*")) if hooks.is_dir() else ():
+        if not file.is_file() or file.is_symlink():
+            continue
+        relative = f".git/hooks/{file.relative_to(hooks).as_posix()}"
+        text = storage.read_bytes(file).decode("utf-8", "surrogateescape")
+        if target.occurs_in(relative) or target.occurs_in(text):
+            note = "a hook is a program of yours. Remove the text from it, or the file"
+            yield Occurrence(kind="git", path=target.redact(relative), note=note)
 
 
 def _kind(relative: str) -> Kind:

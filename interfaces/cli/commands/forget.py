@@ -32,6 +32,7 @@ _KINDS = {
     "machine": "this machine's records",
     "index": "search index",
     "history": "git history",
+    "git": "branches, tags and hooks",
 }
 
 
