@@ -40,6 +40,10 @@ class FileScreening:
         shown = self._screening.shown(path, text)
         return BlockedText(text=shown.text, lines=_lines(shown.findings), problem=self._screening.problem)
 
+    def held_name(self, path: str) -> str:
+        """Return what keeps the name of *path* out of prompts, or an empty text."""
+        return next((finding.name for finding in self._screening.findings_in_name(path)), "")
+
     def remember(self) -> None:
         """Record the clean texts for the next process."""
         self._screening.keep_clean()

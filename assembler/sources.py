@@ -51,6 +51,8 @@ class Sources:
         """
         if not self.home.may_read(path, self.audience):
             return SourceText(reason=f"not for the audience {self.audience}")
+        if held := self.screening.held_name(path):
+            return SourceText(reason=f"its name is held back by the guard: {held}. Rename it")
         try:
             text = self._past_text(path) if self.revision else storage.read_text(self.home.path(path))
         except DocumentInvalid as error:

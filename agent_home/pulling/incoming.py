@@ -152,7 +152,8 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
     changes: list[ChangedLines] = []
     for change in _changes(home, base, commit):
         refused, merged = _judged(home, change, present, screening)
-        files.append(IncomingFile(path=change.path, action=_ACTIONS[change.status], refused=refused))
+        shown = screening.shown_path(change.path, own=False) if refused else change.path
+        files.append(IncomingFile(path=shown, action=_ACTIONS[change.status], refused=refused))
         ours = change.ours.decode("utf-8", "replace")
         if refused or merged == ours:
             continue
@@ -231,7 +232,7 @@ def _judged(
 ) -> tuple[str, str]:
     """Return why *change* cannot be taken, or an empty string, and the merged text."""
     path = change.path
-    refused = _wrong_place(path, present, screening) or _wrong_kind(change)
+    refused = _wrong_place(path, present) or _wrong_name(change, present, screening) or _wrong_kind(change)
     if refused:
         return refused, ""
     base, ours, theirs = (data.decode("utf-8", "replace") for data in (change.base, change.ours, change.theirs))
@@ -247,12 +248,20 @@ def _judged(
     return _wrong_text(home, path, ours, merged, screening), merged
 
 
-def _wrong_place(path: str, present: Mapping[str, str], screening: ScreeningService) -> str:
+def _wrong_name(change: _ChangedPath, present: Mapping[str, str], screening: ScreeningService) -> str:
+    """Return why nobody may be shown the name of a file that *change* brings, or an empty string."""
+    if change.status == "D" or change.path in present.values():
+        return ""
+    found = screening.findings_in_name(change.path, own=False)
+    if not found:
+        return ""
+    return "its name is a secret" if found[0].layer == "secret" else f"its name has {found[0].name}"
+
+
+def _wrong_place(path: str, present: Mapping[str, str]) -> str:
     parts = PurePosixPath(path).parts
     if not path.isprintable() or (not path.isascii() and any("\udc80" <= char <= "\udcff" for char in path)):
         return "its name has characters that no file of memory has"
-    if any(screening.is_secret_name(part) for part in parts):
-        return "its name is a secret"
     if any(part.casefold() in _FOREIGN for part in parts):
         return "it is state of a machine or of git, and never memory"
     if parts[0].casefold() in _LOCAL:

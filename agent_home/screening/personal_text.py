@@ -8,7 +8,7 @@ secret, or a text that the guard would not store in any form.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from ..errors import DocumentInvalid, SettingsInvalid
 from ..home import MEMORY, Home
 from .review_ledger import APPROVED, decisions_in, fields_alone
 from .ruleset import destination_of
-from .verdicts import guard_settings, verdicts_under
+from .verdicts import Verdicts, guard_settings, verdicts_under
 
 __all__ = [
     "CHUNK_CHARS", "UNAVAILABLE", "JudgedRun", "LocatedFinding", "PersonalTextJudge", "block_at", "located",
@@ -116,13 +116,17 @@ class PersonalTextJudge:
         """
         destination = destination_of(path)
         if len(text) <= CHUNK_CHARS:
-            return self._judged(text, destination)
+            return self._personal(text, destination)
         findings: list[Finding] = []
         for start, end in _chunks(text):
-            found = self._judged(text[start:end], destination).findings
+            found = self._personal(text[start:end], destination).findings
             findings += [replace(f, start=f.start + start, end=f.end + start) for f in found]
         action = max((finding.action for finding in findings), default=Action.ALLOW)
         return Verdict(action=action, text="", findings=tuple(dict.fromkeys(findings)))
+
+    def name_verdict(self, text: str, *, own: bool) -> Verdict:
+        """Return the guard's verdict on the name of a file or folder, see :meth:`Verdicts.of_name`."""
+        return self._judged(text, lambda verdicts: verdicts.of_name(text, own=own))
 
     def run(self, path: str, blocks: Sequence[Block]) -> JudgedRun:
         """Judge blocks that stand together. Of a heading the title alone counts: inside a text it would be forged."""
@@ -147,15 +151,19 @@ class PersonalTextJudge:
             return False
         return block.entry is None or not required(self.verdict(MEMORY, fields_alone(block.entry)))
 
-    def _judged(self, text: str, destination: str) -> Verdict:
+    def _personal(self, text: str, destination: str) -> Verdict:
+        return self._judged(text, lambda verdicts: verdicts.of_personal(text, destination))
+
+    def _judged(self, text: str, ask: Callable[[Verdicts], Verdict]) -> Verdict:
+        """Return the answer to *ask*, or what stands for it where the guard cannot read *text*."""
         try:
-            return self._verdicts.of_personal(text, destination)
+            return ask(self._verdicts)
         except GuardError as error:
             self.problem = self.problem or _unusable(error)
         settings = self._verdicts.settings
         if self._reading and settings.loaded:
             with suppress(GuardError):
-                return verdicts_under(replace(settings, rules=(), loaded=None)).of_personal(text, destination)
+                return ask(verdicts_under(replace(settings, rules=(), loaded=None)))
         finding = Finding(
             layer="structure", rule=UNAVAILABLE, kind="unread", start=0, end=len(text),
             action=Action.QUARANTINE, digest="",

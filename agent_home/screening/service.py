@@ -4,6 +4,7 @@
   A guard that cannot run stops the write.
 - **Show** (:meth:`ScreeningService.shown`): a text that fails is a placeholder in a prompt.
 - **Index** (:meth:`ScreeningService.indexable`): a secret is a note of its kind, a paragraph that fails is left out.
+- **Name** (:meth:`ScreeningService.findings_in_name`): a file whose name fails is in no prompt, hit or pull.
 
 A person's own text may hold e-mail addresses and telephone numbers where it is shown, indexed, or committed by hand
 (:meth:`ScreeningService.findings_in_edit`). Reading goes on by the bundled rules while the home's own ones do not work.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 from ..errors import GuardRefused
 from ..home import Home
 from .clean_texts import CleanTexts
+from .file_names import CATALOGUES, is_plain_path, listed_path
 from .ruleset import destination_of, guard_signature, text_key
 from .screened_text import ScreenedText
 
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ScreeningService"]
 
-#: Path by which the name of a file or folder is judged.
-_NAME_PATH = "Knowledge/name.txt"
+#: Stands for a name that the guard holds back.
+_HELD_NAME = "[name held back by the guard: {}]"
 
 
 class ScreeningService:
@@ -119,6 +121,7 @@ class ScreeningService:
 
     def shown(self, path: str, text: str) -> ScreenedText:
         """Return the Markdown *text* of the file *path* as a model may see it."""
+        text = self._without_held_names(path, text) if path in CATALOGUES else text
         if not text or text_key(self.signature, path, text) in self._clean:
             return ScreenedText(text=text)
         from .show_policy import shown
@@ -138,9 +141,40 @@ class ScreeningService:
 
         return indexable(self._reader, path, text)
 
-    def is_secret_name(self, name: str) -> bool:
-        """Return whether the *name* of a file or folder is a secret."""
-        return any(finding.layer == "secret" for finding in self.indexable(_NAME_PATH, name).findings)
+    def findings_in_name(self, path: str, *, own: bool = True) -> tuple[LocatedFinding, ...]:
+        """Return what the guard finds in the names of the file *path* and its folders, secrets first.
+
+        No reader may be shown a name with findings. *own* says that they are the owner's names, not those of a pull.
+        Plain names do not load the guard, and clean ones are remembered as clean texts are.
+        """
+        if is_plain_path(path) and not self.home.manifest.tables.get("guard", {}).get("rules"):
+            return ()
+        key = text_key(self.signature, "/own-name" if own else "/name", path)  # no file of a home is called so
+        if key in self._clean:
+            return ()
+        from .name_policy import findings_in_name
+
+        found = findings_in_name(self._reader, path, own=own)
+        if not found and not self.problem:
+            self._clean.add([key])
+        return found
+
+    def shown_path(self, path: str, *, own: bool = True) -> str:
+        """Return *path* as readers may see it: itself, or its first folder and a note."""
+        found = self.findings_in_name(path, own=own)
+        if not found:
+            return path
+        first, slash, _ = path.partition("/")
+        folder = first + slash if slash and not self.findings_in_name(first, own=own) else ""
+        return folder + _HELD_NAME.format(found[0].name)
+
+    def _without_held_names(self, path: str, text: str) -> str:
+        """Return a list of documents with notes in place of the lines whose names no reader may be shown."""
+        lines = text.split("\n")
+        for place, line in enumerate(lines):
+            if (listed := listed_path(line)) and self.findings_in_name(listed):
+                lines[place] = f"- {self.shown_path(listed)}"
+        return "\n".join(lines)
 
     def _verdict_by_hand(self, path: str, text: str, source: str) -> Verdict:
         """Return the write policy's verdict, or an acceptance of what a person may put into a file by hand."""

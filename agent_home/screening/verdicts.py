@@ -75,6 +75,21 @@ class Verdicts:
             verdict = self._remember(key, text, screen(text, Source.USER, destination, settings=self._personal))
         return verdict
 
+    def of_name(self, text: str, *, own: bool) -> Verdict:
+        """Return the verdict on the name of a file. It is judged as text of a web page, whoever chose it.
+
+        In the *own* names of a person, e-mail addresses and telephone numbers may stay.
+
+        Raises:
+            GuardError: the guard cannot run.
+        """
+        key = _key("own name" if own else "name", Source.WEB, Destination.KNOWLEDGE, text)
+        verdict = self._remembered(key, text)
+        if verdict is None:
+            settings = self._personal if own else self.settings
+            verdict = self._remember(key, text, screen(text, Source.WEB, Destination.KNOWLEDGE, settings=settings))
+        return verdict
+
     def _remembered(self, key: bytes, text: str) -> Verdict | None:
         verdict = self._known.get(key)
         return replace(verdict, text=text) if verdict is not None and verdict.action is Action.ALLOW else verdict

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 
 from .. import storage
 from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import Home
+from ..screening.service import ScreeningService
 from .gateway import Transaction
 
 __all__ = ["refresh", "render"]
@@ -33,24 +35,35 @@ def refresh(edits: Transaction) -> None:
 def render(home: Home, file: str) -> str:
     """Return the text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are.
 
-    A document is named only when everybody who may see this file may see the document as well.
+    A document is named only when everybody who may see this file may see the document as well, and the guard does not
+    hold its name back.
     """
     folder = _FILES[file]
     readers = home.manifest.audiences.get(file, frozenset())
-    lines = list(_lines(home, folder, readers))
-    shown = lines[:MAX_LINES]
-    if len(lines) > len(shown):
-        shown.append(f"- and {len(lines) - len(shown)} more; `memory search --in {folder.lower()}` finds them")
+    lines = _lines(home, folder, readers)
+    screening = ScreeningService(home)
+    shown = list(islice(_with_clean_names(screening, lines), MAX_LINES))
+    screening.keep_clean()
+    if more := sum(1 for _ in lines):
+        shown.append(f"- and {more} more; `memory search --in {folder.lower()}` finds them")
     head = resources.files("agent_home.template").joinpath(file).read_text(encoding="utf-8")
     return head.rstrip() + "\n" + ("\n" + "\n".join(shown) + "\n" if shown else "")
 
 
-def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:
+def _with_clean_names(screening: ScreeningService, lines: Iterator[tuple[str, Path]]) -> Iterator[str]:
+    """Yield the line of each document whose name readers may be shown."""
+    for relative, path in lines:
+        if not screening.findings_in_name(relative):
+            yield f"- `{relative}` {_title(path)}".rstrip()
+
+
+def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the documents by their paths in the home."""
     for path in home.files(folder, "**/*.md"):
         relative = home.relative(path)
         hidden = any(part.startswith(".") for part in Path(relative).parts) or not relative.isprintable()
         if not hidden and all(home.may_read(relative, audience) for audience in readers):
-            yield f"- `{relative}` {_title(path)}".rstrip()
+            yield relative, path
 
 
 def _title(path: Path) -> str:

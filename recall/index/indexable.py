@@ -33,9 +33,9 @@ class Screen:
         """Reason why only the bundled rules apply, empty while the home's own rules can be used."""
         return self._screening.problem
 
-    def hides(self, path: str) -> bool:
-        """Return whether a name in *path* is a secret, which a hit would print."""
-        return any(self._screening.is_secret_name(name) for name in path.split("/"))
+    def hides(self, path: str) -> str:
+        """Return what the guard finds in the names of *path*, which a hit would print, or an empty text."""
+        return next((finding.name for finding in self._screening.findings_in_name(path)), "")
 
     def document(self, path: str, text: str) -> tuple[str, tuple[str, ...]]:
         """Return the indexable text of a file, line by line at its place, and the lines for the report of a sync."""

@@ -76,7 +76,7 @@ _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Turns on each side whose vectors make up a turn's window. Answers stand up to two turns from their question.
 WINDOW_NEIGHBOURS = 2
 #: Raised whenever the same file gives other passages under the same settings.
-_VERSION = 5
+_VERSION = 6
 #: Characters of a long message's beginning that stand before each later part when it is embedded.
 _LEAD_CHARS = 200
 
@@ -149,7 +149,7 @@ def is_searchable(layer: str, name: str) -> bool:
 def read_passages(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> FilePassages:
     """Return the passages of the file *path* of the home at *root*. A file that is no text gives a note instead.
 
-    *screen* leaves out text that the guard rejects, and files whose name is a secret. Without it nothing is left out.
+    *screen* leaves out text that the guard rejects, and files whose name it holds back. Without it nothing is left out.
 
     Raises:
         OSError: the file cannot be read.
@@ -157,10 +157,9 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     layer = layer_of(path)
     if layer is None:
         return FilePassages(passages=())
-    if screen and screen.hides(path):
-        return FilePassages(
-            passages=(), skipped=(f"a file in {layer} has a secret in its name and is not indexed. Rename it",)
-        )
+    if screen and (found := screen.hides(path)):
+        note = f"a file in {layer} has a name that the guard holds back ({found}) and is not indexed. Rename it"
+        return FilePassages(passages=(), skipped=(note,))
     file = root / path
     if layer == "sessions":
         return _read_transcript(file, path, settings, screen)

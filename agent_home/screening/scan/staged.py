@@ -80,7 +80,7 @@ def _file(path: str, status: str, before: bytes, after: bytes) -> StagedFile:
 
 
 def _findings(screening: ScreeningService, file: StagedFile) -> Iterator[LocatedFinding]:
-    in_name = screening.findings_in_edit("name", "", file.path) if file.is_new else []
+    in_name = screening.findings_in_name(file.path) if file.is_new else ()
     secrets = [finding for finding in in_name if finding.layer == "secret"]
     path = _NAMELESS if secrets else file.path
     yield from (replace(finding, path=path) for finding in secrets)
