@@ -50,6 +50,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "the gateway's own records, machine state, never memory",
         {"mark.unlink", "staged.unlink", "?.unlink"},
     ),
+    "agent_home.forgetting.erasure": ("empty folders whose names a person wants forgotten", {"?.rmdir"}),
     "agent_home.store.machine_state": (
         "moves the state that an earlier version kept, machine state, under the lock",
         {"old.rename", "old.rmdir"},

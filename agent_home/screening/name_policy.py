@@ -1,7 +1,7 @@
 """Judge the names of files and folders, which stand in prompts, in hits and in reports beside the texts.
 
-Nobody reviews a name as they review a text, and whoever can add a file can choose it. So instructions in a name count as
-those of a web page. A person's own names may have e-mail addresses and telephone numbers, as their texts may.
+Nobody reviews a name as they review a text, and whoever can add a file can choose it. So instructions in a name count
+as those of a web page. A person's own names may have e-mail addresses and telephone numbers, as their texts may.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class ScreeningService:
 
     def shown(self, path: str, text: str) -> ScreenedText:
         """Return the Markdown *text* of the file *path* as a model may see it."""
-        text = self._without_held_names(path, text) if path in CATALOGUES else text
+        text = self._without_held_names(text) if path in CATALOGUES else text
         if not text or text_key(self.signature, path, text) in self._clean:
             return ScreenedText(text=text)
         from .show_policy import shown
@@ -168,7 +168,7 @@ class ScreeningService:
         folder = first + slash if slash and not self.findings_in_name(first, own=own) else ""
         return folder + _HELD_NAME.format(found[0].name)
 
-    def _without_held_names(self, path: str, text: str) -> str:
+    def _without_held_names(self, text: str) -> str:
         """Return a list of documents with notes in place of the lines whose names no reader may be shown."""
         lines = text.split("\n")
         for place, line in enumerate(lines):

@@ -48,9 +48,9 @@ def pull(
     REMOTE is a configured remote (default: origin), an address or a folder. --dry-run prints the lines that would
     change. The home's configuration runs nothing. What comes in is screened as text of other people and merged by
     entries. What the guard holds back waits in `memory review`. Links, programs, machine state, binary files,
-    conflict markers and names that the guard holds back stop the pull, exit code 4. With --skip-refused such files stay as they are here, and later pulls
-    do not bring them again. Settings and approvals that others wrote wait in `memory trust`. The exit code is 1 when
-    something waits.
+    conflict markers and names that the guard holds back stop the pull, exit code 4. With --skip-refused such files
+    stay as they are here, and later pulls do not bring them again. Settings and approvals that others wrote wait in
+    `memory trust`. The exit code is 1 when something waits.
     """
     from agent_home.pulling.pull import pull as pull_from
 

@@ -26,10 +26,12 @@ HELD = [
 ORDINARY = [
     "Knowledge/How to reset a password.md", "Knowledge/Send invoices to accounting.md", "Knowledge/0001.md",
     "Knowledge/prompt injection notes.md", "Knowledge/2026-11-28-notes.md", "Knowledge/invoice-20261128-001.md",
-    "Knowledge/you must read this first.md", "Knowledge/Always use uv, never pip.md", "Knowledge/\u4f1a\u8bae\u8bb0\u5f55.md",
+    "Knowledge/you must read this first.md", "Knowledge/Always use uv, never pip.md",
+    "Knowledge/\u4f1a\u8bae\u8bb0\u5f55.md",
     "Knowledge/Kubernetes secrets rotation runbook.md", "Projects/kestrel-api_v2/IMPROVEMENT.md",
     "Archive/MEMORY-2026-10.md", "Archive/DailyActivity/2026-11-01.md", "outputs/run-20261128T101500Z.txt",
-    "sessions/2026/11/3f2b8a70-5d5c-4a7e-9a3b-1f0c2d3e4f5a.jsonl", "sessions/2026/11/slack-C024BE91L-1732782000.123456.jsonl",
+    "sessions/2026/11/3f2b8a70-5d5c-4a7e-9a3b-1f0c2d3e4f5a.jsonl",
+    "sessions/2026/11/slack-C024BE91L-1732782000.123456.jsonl",
 ]  # fmt: skip
 
 
