@@ -60,7 +60,7 @@ ROOT = Path(__file__).parents[2]
 _TEMPLATE = ROOT / "agent_home" / "template"
 _WEIGHTS = Path(told.__file__).parent / "values.bin"
 _PLAIN_WEIGHTS = _WEIGHTS.with_name("plain_values.bin")
-_FILES = ("told", "prose", "developer", "parts", "parts_more")
+_FILES = ("told", "prose", "prose_more", "developer", "developer_more", "parts", "parts_more")
 _BUCKETS = FORM_BUCKETS + CONTEXT_BUCKETS
 _SCALES = (0.25, 0.08)
 """Steps of the buckets of form and context. A form has few buckets, so each counts for more."""
