@@ -7,6 +7,7 @@ numbers are no names.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,17 +26,21 @@ _EXTENSIONS = (
     "gradle|patch|xlsx|docx|pptx|pdf|png|svg"
 )
 #: In running text a name begins with ASCII. Chinese has no spaces, so it would begin with the words before it.
+#: Where no path begins, a run with brackets or "+" matches without *name*. Otherwise each of them would be a start.
 _PATH = lazy_regex(
-    r"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{1,2}/)?"
+    r"(?<![A-Za-z0-9_/.@~-])(?:(?P<name>(?:~?/|\.{1,2}/)?"
     r"(?:(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]|[A-Za-z0-9_.@+\[\]-]+/[\w.@+\[\]/-]{0,200}?[\w\]-])"
-    rf"\.(?:{_EXTENSIONS})(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
+    rf"\.(?:{_EXTENSIONS})(?![A-Za-z0-9_/-]|\.[A-Za-z0-9]))"
+    r"|/?(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[+\[\]][A-Za-z0-9_.@+\[\]-]*)"
 )
+#: The look-ahead finds a slash, so that the name is read once and not once for each of its slashes.
 _QUOTED_PATH = lazy_regex(
-    r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile)|"
+    r"`(?P<path>(?=[^`\s][^`\s/]*/)[^`\s]+(?<![/()])|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile)|"
     rf"[^`\s()]+\.(?:{_EXTENSIONS}))`"
 )
 _PRODUCT = lazy_regex(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
-_CALL = lazy_regex(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
+#: Qualified names that are not called match without *name*. Otherwise each of their parts would be read to the end.
+_CALL = lazy_regex(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?:(?P<name>[A-Za-z_]\w*)\(\)|[A-Za-z_]\w*)", re.ASCII)
 _SNAKE = lazy_regex(
     r"(?<![\w/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w/-])", re.ASCII
 )
@@ -115,13 +120,21 @@ def names_in(text: str) -> list[Name]:
         found.append(Name(kind="branch", name=match[group], start=match.start(group), end=match.end(group)))
     for kind, pattern in patterns:
         for match in pattern.finditer(text):
-            name = next((value for value in match.groupdict().values() if value), match.group())
+            groups = match.groupdict()
+            name = next((value for value in groups.values() if value), "" if groups else match.group())
             start, end = match.span()
-            taken = any(start < other.end and other.start < end for other in found)
-            if taken or (kind == "path" and (_PRODUCT.fullmatch(name) or not re.search(r"[A-Za-z]", name))):
+            if not name or (kind == "path" and (_PRODUCT.fullmatch(name) or not re.search(r"[A-Za-z]", name))):
                 continue
-            found.append(Name(kind=kind, name=name, start=start, end=end))
-    return sorted(found, key=lambda one: one.start)
+            # The names found so far do not overlap and are in order, so only two of them can overlap this one.
+            place = bisect(found, start, key=_start)
+            if (place and found[place - 1].end > start) or (place < len(found) and found[place].start < end):
+                continue
+            found.insert(place, Name(kind=kind, name=name, start=start, end=end))
+    return found
+
+
+def _start(name: Name) -> int:
+    return name.start
 
 
 def named_paths(text: str) -> list[str]:
