@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -54,6 +55,8 @@ _END = lazy_regex(
 _ABBREVIATION = lazy_regex(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
 )
+#: More characters than any abbreviation has with its full stop and the sign before it.
+_ABBREVIATION_CHARS = 10
 _QUESTION = lazy_regex(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
 _ELLIPSIS = "…"
 
@@ -157,10 +160,13 @@ def _plain(text: str) -> str:
 def _sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the bounds of the sentences of *text*, without the space between them."""
     code = [match.span() for match in _CODE_SPAN.finditer(text)]
+    begins = [a for a, _ in code]
     cuts, start = [], 0
     for match in _END.finditer(text):
-        inside = any(a < match.start() < b for a, b in code)
-        if not inside and not _ABBREVIATION.search(text[start : match.start() + 1]):
+        before = bisect_left(begins, match.start())  # code spans do not overlap: only the last one can be around it
+        inside = before > 0 and match.start() < code[before - 1][1]
+        end = match.start() + 1
+        if not inside and not _ABBREVIATION.search(text[max(start, end - _ABBREVIATION_CHARS) : end]):
             cuts.append((start, match.end()))
             start = match.end()
     cuts.append((start, len(text)))

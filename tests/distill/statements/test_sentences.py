@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.statements.sentences import is_question, narrowed, prose_lines, sentence_chunks, shorten, split_sentences
+from tests.growth import is_linear
 
 
 def test_code_quotations_and_tables_are_not_prose() -> None:
@@ -81,3 +82,12 @@ def test_shortening_keeps_within_the_limit_and_says_so(text: str, limit: int) ->
 @given(st.text(max_size=200))
 def test_narrowing_keeps_every_position(text: str) -> None:
     assert len(narrowed(text)) == len(text)
+
+
+@pytest.mark.parametrize("unit", ["e.g. ", "a. ", "`a`. ", "Dr. ", "? "])
+def test_time_to_split_grows_with_the_length(unit: str) -> None:
+    assert is_linear(split_sentences, unit, 20_000)
+
+
+def test_an_abbreviation_far_into_a_sentence_does_not_end_it() -> None:
+    assert len(split_sentences("This is a long sentence with a pager no. 5 in it. Next.")) == 2
