@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +141,7 @@ def _limit_facts(items: Sequence[Item], most: int) -> tuple[Item, ...]:
     """Remove facts from *items* beyond the first *most*, and fewer of those that earn no entry."""
     facts = [item for item in items if item.kind == "fact"]
     passing = [item for item in facts if not (item.lasting or item.read or item.marked)]
-    excess = [*facts[most:], *passing[most // _CUED_DIVISOR :]]
+    excess = {*facts[most:], *passing[most // _CUED_DIVISOR :]}
     return tuple(item for item in items if item not in excess)
 
 
@@ -261,25 +262,26 @@ def _select(candidates: Sequence[_Sentence], scores: Sequence[float], room: int,
         1 / (1 + math.exp(-score)) / sentence.tokens**_LENGTH_EXPONENT
         for score, sentence in zip(scores, candidates, strict=True)
     ]
-    lines_of_turn: Counter[int] = Counter()
     texts: set[str] = set()
     selected: list[Item] = []
-    remaining = set(range(len(candidates)))
-
-    def current_value(number: int) -> tuple[float, int]:
-        return value[number] * _SAME_TURN_FACTOR ** lines_of_turn[candidates[number].turn], -number
-
-    while remaining and len(selected) < most:
-        remaining = {number for number in remaining if candidates[number].tokens <= room}
-        if not remaining:
-            break
-        best = max(remaining, key=current_value)
-        remaining.remove(best)
-        text = identity_key(candidates[best].item.text)
-        if text in texts:
-            continue
-        texts.add(text)
-        selected.append(candidates[best].item)
-        room -= candidates[best].tokens
-        lines_of_turn[candidates[best].turn] += 1
+    # A selected line lowers the values of its turn alone, and all by one factor. So the best of each turn compete.
+    waiting: dict[int, list[int]] = {}
+    for number in sorted(range(len(candidates)), key=lambda number: (value[number], -number)):
+        waiting.setdefault(candidates[number].turn, []).append(number)
+    heads = [(-value[numbers[-1]], numbers[-1]) for numbers in waiting.values()]
+    heapify(heads)
+    lines_of_turn: Counter[int] = Counter()
+    while heads and len(selected) < most:
+        _, best = heappop(heads)
+        turn, tokens = candidates[best].turn, candidates[best].tokens
+        text = identity_key(candidates[best].item.text) if tokens <= room else ""
+        if tokens <= room and text not in texts:
+            texts.add(text)
+            selected.append(candidates[best].item)
+            room -= tokens
+            lines_of_turn[turn] += 1
+        waiting[turn].pop()
+        if waiting[turn]:
+            following = waiting[turn][-1]
+            heappush(heads, (-value[following] * _SAME_TURN_FACTOR ** lines_of_turn[turn], following))
     return selected

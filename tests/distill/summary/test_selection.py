@@ -28,6 +28,7 @@ from distill.summary.extraction import Summary, summarise
 from distill.summary.selection import add_facts
 from recall.embedding.embedder import Embedder, Vector
 from recall.errors import ModelError
+from tests.growth import is_linear
 
 if TYPE_CHECKING:
     from ..conftest import Talk
@@ -224,3 +225,14 @@ def test_closing_writes_facts_to_the_daily_log_and_those_of_the_user_to_memory(
 def test_log_share_must_be_between_0_and_1() -> None:
     with pytest.raises(ValueError, match="log-share"):
         DistillSettings(log_share=1.5)
+
+
+@pytest.mark.parametrize(
+    "unit", ["Remember that I like tea. ", "Dear Sam,\n\nBest,\nBob\n", "I like tea. We own 5 cups.\n"]
+)
+def test_time_to_select_grows_with_the_length(talk: Talk, unit: str) -> None:
+    def select(text: str) -> None:
+        messages = talk(("user", text))
+        add_facts(Summary(title="", items=()), messages, share=0.5, max_items=20)
+
+    assert is_linear(select, unit, 20_000)
