@@ -71,6 +71,8 @@ _REPORTING, _BY_COMMIT = (
     for reporting in (True, False)
 )
 #: Words before a verb that only describes: «an updated version», «are created when».
+#: Characters before a verb that can make it a plan, a description or a denial. No such wording is longer.
+_BEFORE_CHARS = 200
 _DESCRIBES = lazy_regex(
     r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
     re.IGNORECASE,
@@ -309,12 +311,11 @@ def _verbs(text: str, role: str) -> list[_Verb]:
     found = []
     for action, pattern in (*_REPORTING, *(_BY_COMMIT if commits_in(text)[0] else ())):
         for match in pattern.finditer(text):
-            before = text[: match.start()]
+            before = text[max(0, match.start() - _BEFORE_CHARS) : match.start()]
             chinese = "\u4e00" <= match.group()[0] <= "\u9fff"
             if (_PLANNED_ZH if chinese else _PLANNED).search(before) or _DESCRIBES.search(before):
                 continue
-            done = _DONE_ZH.search(_clause(text, match.start(), match.end())) is not None
-            if chinese and role == "user" and not done:
+            if chinese and role == "user" and not _DONE_ZH.search(_clause(text, match.start(), match.end())):
                 continue
             negated = (_NEGATED_ZH if chinese else _NEGATED).search(before) is not None
             found.append(_Verb(action=action, start=match.start(), end=match.end(), negated=negated))

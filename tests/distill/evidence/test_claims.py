@@ -6,6 +6,7 @@ import pytest
 
 from distill.evidence.claims import Claim, content_words, is_completed_work, parse_claim
 from distill.statements.names import named_paths
+from tests.growth import is_linear
 
 
 def said(text: str, role: str = "assistant") -> list[tuple[str, str, str]]:
@@ -110,3 +111,8 @@ def test_file_names_are_known_by_their_endings() -> None:
         "src/a.py",
         "Dockerfile",
     ]
+
+
+@pytest.mark.parametrize("unit", ["merged the ", "merged branch a/", "fixed a.py and "])
+def test_time_grows_with_the_length(unit: str) -> None:
+    assert is_linear(lambda text: parse_claim(text, "assistant"), unit, 10_000)
