@@ -215,8 +215,10 @@ def _block_problems(document: Document) -> Iterator[tuple[int, str, str]]:
                 in_conflict = text[0] != ">"
                 yield line, "conflict-marker", f"conflict marker {conflict.group().strip()!r}"
         for rule, pattern in (("control-character", _CONTROL), ("forged-marker", _MARKER)):
+            line, counted = block.line, 0
             for match in pattern.finditer(block.raw):
-                line = block.line + len(_LINE_END.findall(block.raw, 0, match.start()))
+                line += len(_LINE_END.findall(block.raw, counted, match.start()))
+                counted = match.start()
                 yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip(' ')!r}"
 
 

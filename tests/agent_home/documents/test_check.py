@@ -12,9 +12,11 @@ from hypothesis import given
 
 from agent_home import storage
 from agent_home.creation import template_files
+from agent_home.documents import check
 from agent_home.documents.check import RULES, entry_files, problems, text_problems
 from agent_home.home import Home
 from interfaces.cli import cli
+from tests.growth import is_linear
 from tests.strategies import markdown_texts, memories, wild_texts
 
 MARKER = "<" + "agent-home" + ">"
@@ -233,3 +235,17 @@ def test_an_archived_daily_log_has_no_entries(home: Home) -> None:
         (folder / f"{day}.md").write_text("# D\n\n- **[LL-7F3A] quoted**\n- [KD-12] quoted\n\n## A\n\n## A\n")
     assert problems(home) == []
     assert not any(file.startswith("Archive/DailyActivity") for file in entry_files(home))
+
+
+@pytest.mark.parametrize("unit", ["\x1c", "a\n\x01", MARKER])
+def test_time_grows_with_the_number_of_problems_in_a_block(unit: str) -> None:
+    def look(text: str) -> None:
+        check._text_problems.cache_clear()
+        text_problems("Knowledge/x.md", f"# T\n\n{text}")
+
+    assert is_linear(look, unit, 10_000)
+
+
+def test_each_control_character_has_its_own_line() -> None:
+    found = text_problems("Knowledge/x.md", "# T\n\na\x01\r\nb\n\x02c\rd\x03\x04\n")
+    assert [problem.line for problem in found] == [3, 5, 6, 6]
