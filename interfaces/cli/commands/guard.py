@@ -21,6 +21,8 @@ from .survey import show_history, show_paths
 
 __all__ = ["guard"]
 
+_OPENED_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
 
 @click.group(
     "guard",
@@ -82,6 +84,8 @@ def scan(
         if files or jsonl:
             raise click.UsageError("--history scans the whole home. Omit files and --jsonl")
         context.exit(FINDINGS if show_history(invocation) else 0)
+    for name in files:
+        _require_readable(name)
     settings = _settings(invocation)
     if len(files) > 1 or any(Path(name).is_dir() for name in files):
         if jsonl:
@@ -89,6 +93,20 @@ def scan(
         context.exit(FINDINGS if show_paths(invocation, map(Path, files), settings) else 0)
     with click.open_file(files[0] if files else "-", encoding="utf-8", errors="surrogateescape") as file:
         _scan_text(context, invocation, file, settings, jsonl=jsonl, source=source, destination=destination)
+
+
+def _require_readable(name: str) -> None:
+    """Refuse what is neither a file nor a folder. Opening a named pipe would wait for somebody who writes into it.
+
+    Standard input and descriptors that the shell opened, as in ``memory guard scan <(git diff)``, may be pipes.
+    """
+    if name.startswith(_OPENED_ALREADY) or name == "-":
+        return
+    path = Path(name)
+    if not path.is_file() and not path.is_dir():
+        raise click.UsageError(
+            f"{name} is a pipe, a socket or a device. Name a regular file, or send the text to standard input with -"
+        )
 
 
 def _scan_text(

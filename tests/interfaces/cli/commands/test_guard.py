@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,26 @@ def test_an_unknown_destination_is_wrong_usage_and_lists_the_known_ones() -> Non
     profile = ["guard", "scan", "--destination", "user_profile", "--json"]
     result = CliRunner().invoke(cli, profile, input="a@example.org")
     assert (result.exit_code, json.loads(result.stdout)["action"]) == (0, "allow")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("others", [[], ["notes.md"]])
+def test_a_named_pipe_is_refused_with_its_name(tmp_path: Path, others: list[str]) -> None:
+    """Hole: the command waited for somebody who writes into the pipe."""
+    (tmp_path / "notes.md").write_text("fine")
+    os.mkfifo(tmp_path / "p.md")
+    result = CliRunner().invoke(cli, ["guard", "scan", "p.md", *others])
+    assert result.exit_code == 2
+    assert "p.md is a pipe" in result.stderr
+    assert "Name a regular file" in result.stderr
+
+
+def test_a_pipe_that_the_shell_opened_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"fine")
+    os.close(writing)
+    try:
+        result = CliRunner().invoke(cli, ["guard", "scan", f"/dev/fd/{reading}"])
+    finally:
+        os.close(reading)
+    assert (result.exit_code, result.stdout) == (0, "allow\n")
