@@ -24,6 +24,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Self
+from unittest import mock
 
 __all__ = ["Child", "ForkServer", "die", "dying", "git_command", "into"]
 
@@ -212,6 +213,7 @@ def _warm() -> None:
     from distill.close import close
     from distill.entries.decay import archive
     from distill.review.queue import waiting
+    from guard.secrets.told.reader import told_reader
     from interfaces.cli import cli
     from recall.index.sync import sync
     from recall.index.verify import verify
@@ -220,7 +222,9 @@ def _warm() -> None:
     os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     os.environ.pop("AGENT_HOME", None)
     now = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
-    with tempfile.TemporaryDirectory() as folder:
+    # The network's library starts threads, so each fork loads it where it needs it.
+    without_network = mock.patch("guard.inference.passage_network._opened", lambda: "not before a fork")
+    with without_network, tempfile.TemporaryDirectory() as folder:
         home = create(Path(folder) / "home", name="Warm", now=now).home
         said = "Decision: ship on Monday.\nLesson: warm the cache before a load test.\nPreference: sort by risk."
         messages = [Message(session="s", id=f"m{n}", ts="2026-11-20T10:00:00", content=said) for n in range(2)]
@@ -233,6 +237,7 @@ def _warm() -> None:
         for name in cli.list_commands(None):  # type: ignore[arg-type]
             cli.get_command(None, name)  # type: ignore[arg-type]
     verdicts._shared.cache_clear()
+    told_reader.cache_clear()
 
 
 def die(*_: object, **__: object) -> None:

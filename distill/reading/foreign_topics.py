@@ -133,7 +133,7 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
             before = token
 
 
-class _Weights(NamedTuple):
+class _TopicWeights(NamedTuple):
     """Weights of the buckets beside a topic vector, of the 384 numbers of that vector, and of the buckets alone."""
 
     words: NDArray[np.float32]
@@ -144,9 +144,9 @@ class _Weights(NamedTuple):
 
 
 @cache
-def _load_weights() -> _Weights:
+def _load_weights() -> _TopicWeights:
     with (files(__package__) / _WEIGHTS).open("rb") as file, np.load(file) as stored:
-        return _Weights(
+        return _TopicWeights(
             words=np.asarray(stored["words"], np.float32) * float(stored["words_scale"]),
             vector=np.asarray(stored["vector"], np.float32),
             bias=float(stored["bias"]),
