@@ -67,6 +67,8 @@ _GREETING = lazy_regex(
     re.IGNORECASE,
 )
 _TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
+#: Longest number or abbreviation that a sentence begins with.
+_MAX_MARK_CHARS = 10
 #: What stands between a statement and the wish behind it.
 _WISH_EDGES = " ,;.-\u2014\uff0c\uff1b"
 _QUARANTINED = lazy_regex(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
@@ -299,22 +301,33 @@ def _is_short(turn: str) -> bool:
 
 
 def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
-    """Yield the items of a label from the rest of its line, up to a sentence with a label of its own."""
+    """Yield the items of a label from the rest of its line. A sentence with a label of its own begins a new part."""
+    begin = end = 0
+    own_sentences: list[str] = []
     if kind == "preference" and message.role != "user":
         return
-    own_sentences: list[str] = []
-    for sentence in split_sentences(text):
-        label = parse_label(sentence)
-        if label and label.rest:
-            yield from _chunk_items(message, kind, text[: text.index(sentence)])
-            yield from _labelled_items(
-                message, label.kind, text[text.index(sentence) :][len(sentence) - len(label.rest) :]
-            )
-            return
+    for whole in split_sentences(text):
+        start, sentence = text.index(whole, end), whole
+        end = start + len(whole)
+        if begin and len(own_sentences) == 1 and _goes_on(own_sentences[0]):
+            own_sentences[0] += f" {sentence}"
+            continue
+        while (label := parse_label(sentence)) and label.rest:
+            yield from _chunk_items(message, kind, text[begin:start])
+            kind, sentence = label.kind, label.rest
+            begin = start = end - len(sentence)
+            own_sentences = []
+            if kind == "preference" and message.role != "user":
+                return
         own_sentences.append(sentence)
     if kind != "open_thread" and own_sentences and all(map(is_question, own_sentences)):
         return
-    yield from _chunk_items(message, kind, text)
+    yield from _chunk_items(message, kind, text[begin:])
+
+
+def _goes_on(sentence: str) -> bool:
+    """Return whether *sentence* is the mark of a longer one, as "5." is behind the label of "Note: 5. Buy milk."."""
+    return len(sentence) <= _MAX_MARK_CHARS and len(split_sentences(f"{sentence} x")) == 1
 
 
 def _chunk_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:

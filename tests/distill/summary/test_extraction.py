@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from agent_home.store.transcript import Message
 from distill.summary.extraction import Item, summarise
 from recall.text.identity import identity_key
+from tests.growth import is_linear
 
 if TYPE_CHECKING:
     from ..conftest import Talk
@@ -332,3 +333,9 @@ def test_a_wish_stays_with_its_reason(talk: Talk, sentence: str) -> None:
 def test_a_lead_in_does_not_lose_a_fact(talk: Talk, lead: str) -> None:
     (kept,) = summarise(talk(("user", f"{lead} daughter is allergic to nuts."))).items
     assert (kept.kind, kept.lasting) == ("fact", True)
+
+
+@pytest.mark.parametrize("unit", ["TODO: buy milk. ", "TODO: "])
+def test_time_to_read_labels_grows_with_their_number(talk: Talk, unit: str) -> None:
+    """Hole: a thousand labels in a line were a thousand calls inside each other, and closing failed."""
+    assert is_linear(lambda text: summarise(talk(("user", text))), unit, 10_000)
