@@ -31,6 +31,9 @@ WEIGHTS = Path(__file__).with_name("passages.bin")
 _CHARS, _MOST = 240, 6
 """Characters and sentences of a passage. A longer sentence is read in pieces."""
 
+_MANY = 12
+"""Words of a sentence from which on most of them must differ."""
+
 _KNOWN = 40_000
 """Words and pairs of words whose sums are remembered."""
 
@@ -90,6 +93,8 @@ class PassageModel:
             self._words.clear()
             self._pairs.clear()
         names = _names(sentence)
+        if len(names) > _MANY and len(set(names)) * 3 < len(names):
+            return 0  # the same words again and again tell nothing
         words = list(map(self._words.get, names))
         pairs = list(map(self._pairs.get, pairwise(names)))
         for at, name in enumerate(names) if None in words else ():
