@@ -223,7 +223,7 @@ def _warm() -> None:
     os.environ.pop("AGENT_HOME", None)
     now = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     # The network's library starts threads, so each fork loads it where it needs it.
-    without_network = mock.patch("guard.inference.passage_network._opened", lambda: "not before a fork")
+    without_network = mock.patch("guard.inference.passage_network._opened", return_value="not before a fork")
     with without_network, tempfile.TemporaryDirectory() as folder:
         home = create(Path(folder) / "home", name="Warm", now=now).home
         said = "Decision: ship on Monday.\nLesson: warm the cache before a load test.\nPreference: sort by risk."
