@@ -151,6 +151,7 @@ def _session(year: Year, plan: _Plan, number: int, now: datetime) -> None:
 
 def _talk(plan: _Plan, number: int) -> Iterator[tuple[str, str]]:
     chance = plan.chance
+    # With hyphens it would look like a generated passphrase, and the guard redacts some of those.
     topic = f"{chance.choice(_WORDS).title()} {chance.choice(_WORDS)} {number}"
     yield "user", f"Let us look at {topic} today."
     yield "assistant", f"Lesson: {topic} needs {chance.choice(_WORDS)} before {chance.choice(_WORDS)}{number}."

@@ -22,7 +22,6 @@ from agent_home.git import commits, history
 from agent_home.git.acknowledged import entries_without_trace, taken_back
 from agent_home.git.hidden_files import hidden_memory
 from agent_home.git.hook import hook_state
-from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
 from agent_home.git.own_folder import links_out
 from agent_home.home import MEMORY, Home
@@ -199,7 +198,7 @@ def _git(home: Home) -> Iterator[Check]:
     if recovery.is_pending(home):
         detail = "a write was interrupted. The next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
-    if locks := idle_locks(home.root):
+    if locks := recovery.blocking_locks(home):
         files = " ".join(shlex.quote(lock) for lock in locks)
         detail = f"a git command that is gone left locks, and every write waits for them. Remove them: rm {files}"
         yield Check(name="git", status="warning", detail=detail)

@@ -56,10 +56,16 @@ def holds_locks_of(root: Path, *died_at: float) -> bool:
     return any(path.suffix == ".lock" and _in_time(path, moment) for path in _candidates(folder) for moment in died_at)
 
 
-def idle_locks(root: Path) -> list[str]:
-    """Return the locks in git's folder that no running git command holds, as far as the system tells."""
+def idle_locks(root: Path, *died_at: float) -> list[str]:
+    """Return the locks in git's folder that no running git command holds, as far as the system tells.
+
+    Those of writers that died at *died_at* are left out: the next write removes them.
+    """
     folder = home_client(root).git_folder()
-    found = [path for path in _candidates(folder) if path.suffix == ".lock" and _is_old(path)]
+    found = [
+        path for path in _candidates(folder)
+        if path.suffix == ".lock" and _is_old(path) and not any(_in_time(path, moment) for moment in died_at)
+    ]  # fmt: skip
     return [] if found and git_commands_in(root) else sorted(str(path) for path in found)
 
 
@@ -87,7 +93,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
     for pattern in _PATTERNS:
         with suppress(FileNotFoundError):  # a person's `git gc` removes folders meanwhile
             found += islice(folder.glob(pattern), _MOST - len(found))
-    return (path for path in found if path.is_file())
+    return (path for path in dict.fromkeys(found) if path.is_file())  # two patterns may find one file
 
 
 def git_commands_in(root: Path, names: Collection[str] = ()) -> list[str]:

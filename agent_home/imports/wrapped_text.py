@@ -123,17 +123,18 @@ def _elements(text: str) -> Iterator[_Element]:
         if place == "host" or (place == "line" and behind.startswith("\n")):
             open_elements.setdefault(name, element)
     for element in first.values():
-        inner = text[element.inner : element.inner_end]
+        if not element.closed:
+            continue
         # Hosts add their notes behind the user's last word, too.
         is_note = element is last and _NOISE.fullmatch(element.name) and not text[element.end :].strip()
-        if element.closed and (element.at_line or is_note or _wraps(inner)):
+        if element.at_line or is_note or _wraps(text, element.inner, element.inner_end):
             yield element
     yield from (replace(element, inner_end=end, end=end) for element in open_elements.values())
 
 
-def _wraps(inner: str) -> bool:
-    """Return whether *inner* is too much to stand between the names of two tags."""
-    return len(inner) > _MANY_CHARS or "\n" in inner or len(inner.split()) >= _LEAST_WRAPPED
+def _wraps(text: str, start: int, end: int) -> bool:
+    """Return whether ``text[start:end]`` is too much to stand between the names of two tags."""
+    return end - start > _MANY_CHARS or "\n" in text[start:end] or len(text[start:end].split()) >= _LEAST_WRAPPED
 
 
 def _tags(text: str) -> Iterator[tuple[re.Match[str], str, str]]:

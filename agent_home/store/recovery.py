@@ -27,7 +27,7 @@ from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, MachineKeyUnusable
 from ..git import commits, history, pruning
 from ..git.hidden_files import refuse_hidden
-from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
+from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, idle_locks, remove_leftovers
 from ..home import Home
 from ..machine_key import sign, verify
 from ..visible import visible_json
@@ -37,6 +37,7 @@ from .memory_path import refuse_links, require_canonical
 
 __all__ = [
     "audit",
+    "blocking_locks",
     "commit_by_hand",
     "committed",
     "complete",
@@ -333,6 +334,11 @@ class _Redo:
 def remove_git_leftovers(home: Home) -> list[str]:
     """Remove what a killed writer's git left, and return its names, relative to git's folder."""
     return remove_leftovers(home.root, *_deaths(home))
+
+
+def blocking_locks(home: Home) -> list[str]:
+    """Return git's locks that no running command holds, and that the next write does not remove by itself."""
+    return idle_locks(home.root, *_deaths(home))
 
 
 def commit_by_hand(home: Home, texts: Mapping[str, str], message: str, trailers: Mapping[str, str]) -> None:

@@ -87,7 +87,7 @@ class PassageNetwork:
         if known is None:
             if len(self._scores) >= _REMEMBERED:
                 self._scores.clear()
-            known = self._scores[passage] = float(self._run("score", self._tokens.encode(_storable(passage)).ids).item())
+            known = self._scores[passage] = float(self._run("score", self._encoded(passage).ids).item())
         return known
 
     def topic(self, passage: str) -> NDArray[Any]:
@@ -96,13 +96,17 @@ class PassageNetwork:
         if known is None:
             if len(self._topics) >= _REMEMBERED:
                 self._topics.clear()
-            known = self._topics[passage] = self._run("topic", self._tokens.encode(_storable(passage)).ids)[0]
+            known = self._topics[passage] = self._run("topic", self._encoded(passage).ids)[0]
         return known
 
     def words(self, passage: str) -> tuple[NDArray[Any], list[tuple[int, int]]]:
         """Return the vectors of the tokens of *passage*, (tokens, 384) float32, and their spans in it, in order."""
-        found = self._tokens.encode(_storable(passage))
+        found = self._encoded(passage)
         return self._run("last_hidden_state", found.ids)[0, 1:-1], found.offsets[1:-1]
+
+    def _encoded(self, passage: str) -> Any:
+        """Return the tokens of *passage*, with a question mark for each half of a character, which they refuse."""
+        return self._tokens.encode(passage.encode("utf-8", "replace").decode("utf-8"))
 
     def _run(self, output: str, ids: list[int]) -> NDArray[Any]:
         import numpy as np
@@ -120,11 +124,6 @@ class PassageNetwork:
         levels = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) - _HALF
         vectors: NDArray[Any] = levels[None] * self._scales[ids].astype(np.float32)[None, :, None]
         return vectors
-
-
-def _storable(passage: str) -> str:
-    """Return *passage* with a question mark for each half of a character, which the tokenizer refuses."""
-    return passage.encode("utf-8", "replace").decode("utf-8")
 
 
 @cache

@@ -4,8 +4,8 @@
 
 It reads what ``bench.training.told_values`` reads, whose weights must be there, and needs no PyTorch: the guard's
 network only gives the words' vectors. A hidden layer of 64 judges each candidate that the linear models do not rule
-out. The least sum of both scores is the one that seven benign lines of ten thousand reach, of lines that no model was
-trained on.
+out. The least sum of both scores is one that at most seven benign lines of ten thousand reach by plain words, of lines
+that no model was trained on.
 """
 
 from __future__ import annotations
@@ -45,17 +45,21 @@ _SHARE = 1.0
 #: Share of benign lines that may raise an alarm.
 _FALSE_ALARMS = 0.0007
 
+#: Sum below which no plain word is a secret. The sums of two authors of harder texts chose it.
+_LEAST = -0.4
+
 Floats = NDArray[np.float32]
 
 
 @dataclass(slots=True)
 class _Rows:
-    """Candidates: vectors, whether each is a secret, its weight, its linear score, and the number of its text."""
+    """Candidates of texts: vectors, whether each is a secret, weights, linear scores, whether each is a plain word."""
 
     vectors: Floats
     wanted: Floats
     weights: Floats
     linear: Floats
+    plain: NDArray[np.bool_]
     texts: NDArray[np.int64]
 
 
@@ -70,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     texts = [*own_texts(), *(ToldText(text=spelt(line)[:_MOST_CHARS]) for line in benign["train"])]
     rows = _rows(texts)
     layers = _trained(rows)
-    least = max(_least_sum(layers, benign[name]) for name in ("chat", "developer"))
+    least = max(_LEAST, *(_least_sum(layers, benign[name]) for name in ("chat", "developer")))
     inner, inner_bias, outer, bias = layers
     np.savez_compressed(
         WEIGHTS, inner=inner.astype(np.float16), inner_bias=inner_bias, outer=outer,
@@ -82,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _rows(texts: Sequence[ToldText]) -> _Rows:
     network = PassageNetwork()
-    vectors, wanted, linear, numbers, weights = [], [], [], [], []
+    vectors, wanted, linear, numbers, weights, plain = [], [], [], [], [], []
     for number, text in enumerate(texts):
         secrets = spans_of(text.text, text.values)
         found = sorted(_candidates(text.text, everything=bool(text.author)))
@@ -95,29 +99,33 @@ def _rows(texts: Sequence[ToldText]) -> _Rows:
                 vectors.append(vector.astype(np.float16))
                 wanted.append(float(share > 0))
                 linear.append(one[2])
+                plain.append(one[3])
                 numbers.append(number)
                 weights.append(_TOLD_WEIGHT if share > 0 else _TALK_WEIGHT if text.author and not secrets else 1)
     return _Rows(
         np.array(vectors), np.array(wanted, np.float32), np.array(weights, np.float32),
-        np.array(linear, np.float32), np.array(numbers, np.int64),
+        np.array(linear, np.float32), np.array(plain, bool), np.array(numbers, np.int64),
     )  # fmt: skip
 
 
-def _candidates(text: str, *, everything: bool) -> Iterator[tuple[int, int, float]]:
-    """Yield start, end and linear score above the least one of the candidates of *text* that are not ruled out."""
+def _candidates(text: str, *, everything: bool) -> Iterator[tuple[int, int, float, bool]]:
+    """Yield the candidates of *text* that are not ruled out.
+
+    Each has its start, its end, its linear score above the least one, and whether it is a plain word or phrase.
+    """
     told, plain, passages = told_model(), plain_model(), passage_model()
     least = -np.inf if everything else passages.least
     for region in plain_regions(TextVariant(text, text), passages.with_least(least)):
-        yield from ((start, end, score) for score, start, end in plain.told(region, _RULED_OUT))
+        yield from ((start, end, score, True) for score, start, end in plain.told(region, _RULED_OUT))
     candidates = list(told_candidates(text))
     words = TextWords(text, candidates)
     for candidate in candidates:
         score = told.score(words, candidate) - told.least
         if score > _RULED_OUT:
-            yield candidate.start, candidate.end, score
+            yield candidate.start, candidate.end, score, False
 
 
-def _overlap(one: tuple[int, int, float], other: tuple[int, int]) -> float:
+def _overlap(one: tuple[int, int, float, bool], other: tuple[int, int]) -> float:
     shared = min(one[1], other[1]) - max(one[0], other[0])
     return max(0, shared) / (max(one[1], other[1]) - min(one[0], other[0]))
 
@@ -162,12 +170,16 @@ def _slopes(layers: Sequence[Floats], given: Floats, wanted: Floats, weights: Fl
 
 
 def _least_sum(layers: Sequence[Floats], lines: Sequence[str]) -> float:
-    """Return the sum of both scores that the allowed share of *lines* reaches."""
+    """Return the sum of both scores that the allowed share of *lines* reaches by plain words.
+
+    Of other values, the second reading takes back and adds none.
+    """
     rows = _rows([ToldText(text=spelt(line)[:_MOST_CHARS]) for line in lines])
     inner, inner_bias, outer, bias = layers
     hidden = np.maximum(rows.vectors.astype(np.float32) @ inner + inner_bias, 0)
     best = np.full(len(lines), -np.inf)
-    np.maximum.at(best, rows.texts, rows.linear + _SHARE * (hidden @ outer + bias))
+    sums = rows.linear + _SHARE * (hidden @ outer + bias)
+    np.maximum.at(best, rows.texts[rows.plain], sums[rows.plain])
     return float(np.quantile(best, 1 - _FALSE_ALARMS, method="lower"))
 
 

@@ -93,7 +93,7 @@ def _read_again(text: str, judged: Sequence["_Judged"]) -> list["_Judged"]:
         judged = sorted(sorted(judged, key=lambda found: -found.score)[:_MOST_READ], key=lambda found: found.start)
         scores = reader.scores(text, [found[:2] for found in judged])
         judged = [
-            found._replace(score=found.score + reader.share * (score or 0.0) - reader.least)
+            found._replace(score=_joint(found, reader.share * (score or 0.0) - reader.least))
             for found, score in zip(judged, scores, strict=True)
         ]
     kept: list[_Judged] = []
@@ -101,6 +101,14 @@ def _read_again(text: str, judged: Sequence["_Judged"]) -> list["_Judged"]:
         if found.score >= 0 and all(found.end <= one.start or one.end <= found.start for one in kept):
             kept.append(found)
     return sorted(kept, key=lambda found: found.start)
+
+
+def _joint(found: "_Judged", read: float) -> float:
+    """Return the score of *found* with what the second reading adds to it.
+
+    A value with digits or signs is only taken back by it: names of projects and machines look like such values.
+    """
+    return found.score + (min(read, 0.0) if found.rule == "told-value" else read)
 
 
 class _Judged(NamedTuple):

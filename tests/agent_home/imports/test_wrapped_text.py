@@ -126,7 +126,8 @@ def test_the_time_is_linear() -> None:
     start = time.process_time()
     many_names = "".join(f"<a-b{n}>" for n in range(30_000))
     wrappers = "<system-reminder>a</system-reminder>\n" * 10_000
-    for text in (many_names, f"x{wrappers}", f"{wrappers}x", "x <a-b>" * 30_000):
+    nested = "".join(f"x <n{n}>" for n in range(20_000)) + "".join(f"</n{n}>" for n in range(20_000))
+    for text in (many_names, nested, f"x{wrappers}", f"{wrappers}x", "x <a-b>" * 30_000):
         split_wrapped(text)
     for text in ("<a-b>\n", "<ide_x ", "<document>\n", "</a-b>"):
         split_wrapped(text * 50_000)

@@ -25,7 +25,7 @@ def write(home: Home, text: str) -> None:
 def indexed(home: Home) -> Home:
     """A home whose index says it."""
     body = "".join(f"\n\nParagraph {number} on budgets, {'words ' * 60}" for number in range(60))
-    write(home, f"# Birds\n\nThe Blue Heron is a bird.{body}\n")
+    write(home, f"# Birds\n\nThe Blue Heron is the word.{body}\n")
     sync(home, RecallSettings(), None)
     return home
 

@@ -35,6 +35,19 @@ def test_other_numbers_and_names_stay(text: str) -> None:
     assert screen(text, "user", "memory").text == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "umber-maple-33 was copied to the other disk.",
+        "The report on fjord-krill-7 is late.",
+        "Let us look at quartz-heron-12 today.",
+    ],
+)
+def test_names_of_machines_and_projects_stay(text: str) -> None:
+    """The second reading alone took one in fifteen such names for a secret."""
+    assert screen(text, "user", "memory").text == text
+
+
 def test_screening_a_told_secret_twice_changes_nothing() -> None:
     once = screen(TOLD["Wren!Lantern58"], "user", "memory").text
     assert screen(once, "user", "memory").text == once

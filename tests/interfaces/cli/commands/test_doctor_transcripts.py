@@ -78,6 +78,18 @@ def test_doctor_names_all_locks_that_a_killed_git_left(home: Home, now: datetime
     assert all(name in found["detail"] for name in names)
 
 
+def test_doctor_names_no_lock_that_the_next_write_removes(home: Home, now: datetime) -> None:
+    """Before, a writer that was killed while git changed the staging area left a warning, with the same lock twice."""
+    git_folder = home.root / ".git"
+    for path in (git_folder / "next-index-12.lock", home.machine / "committing"):
+        path.touch()
+        os.utime(path, (now.timestamp(), now.timestamp()))
+    assert not [one for one in checks(home) if one["name"] == "git" and "locks" in one["detail"]]
+    (home.machine / "committing").unlink()
+    found = next(one for one in checks(home) if one["name"] == "git" and one["status"] == "warning")
+    assert found["detail"].count("next-index-12.lock") == 1
+
+
 def test_doctor_says_what_it_could_not_fix(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(home: Home) -> None:
         raise OSError("read-only")
