@@ -70,9 +70,9 @@ _REPORTING, _BY_COMMIT = (
     ]
     for reporting in (True, False)
 )
-#: Words before a verb that only describes: «an updated version», «are created when».
 #: Characters before a verb that can make it a plan, a description or a denial. No such wording is longer.
 _BEFORE_CHARS = 200
+#: Words before a verb that only describes: «an updated version», «are created when».
 _DESCRIBES = lazy_regex(
     r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
     re.IGNORECASE,
