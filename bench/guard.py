@@ -139,9 +139,11 @@ class Corpora:
 # ------------------------------------------------------------------------------------------------------- judgements
 
 
-def _finds(*layers: str, source: str = "agent", loaded: tuple[RuleSet, ...] | None = None) -> Judge:
+def _finds(
+    *layers: str, source: str = "agent", loaded: tuple[RuleSet, ...] | None = None, keep_own_contact: bool = True
+) -> Judge:
     """Return a judge that asks whether a layer reports a finding that leads to an action."""
-    settings = GuardSettings(loaded=loaded)
+    settings = GuardSettings(loaded=loaded, keep_own_contact=keep_own_contact)
 
     def judge(text: str) -> bool:
         findings = screen(text, source, "memory", settings=settings).findings
@@ -220,7 +222,7 @@ def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[CorpusRow]:
 
 
 def _personal_data(corpora: Corpora) -> Iterator[CorpusRow]:
-    judge = _finds("pii")
+    judge = _finds("pii", keep_own_contact=False)  # the speaker's own number is found as well
     synth, chinese = "pii_presidio_synth", "pii_cn_synth"
     yield _row("personal data, synthetic sentences", corpora.texts(synth, label=1), judge, "92 %")
     yield _row("false alarms in the same set", corpora.texts(synth, label=0), judge, "<= .2 %")

@@ -41,6 +41,9 @@ _RANK = ("secret", "pii", "structure", "unicode", "injection")
 _MAX_PASSES = 6
 """Screening passes. Replacements usually settle in two. A text that has not settled after six is rejected."""
 
+_MOST_TOLD = 50
+"""Told secrets that a second pass may find. A text with more is a list of them, longer than what a pass judges."""
+
 _MAX_FINDINGS = 100
 """Findings reported per rule and action. Replacement is not limited."""
 
@@ -90,6 +93,10 @@ def screen(
         replaced = [match for match, action in actions if match.replacement is not None and action is not Action.ALLOW]
         edited = apply_replacements(current, replaced, _RANK)
         if edited.text == current:
+            break
+        if edits and sum(match.rule == "told-value" for match in replaced) > _MOST_TOLD:
+            current = placeholder("secrets")
+            findings.append(_whole_text_finding(text, "secret-list", Action.REJECT, settings))
             break
         edits.append(edited)
         current = edited.text

@@ -57,7 +57,7 @@ _RISE, _MOST_RISE = 0.15, 0.75
 _HOPELESS = -2.0
 """Score of a sentence's words alone below which its neighbouring words are not looked up. Hardly an attack is below."""
 
-_CYRILLIC_SHARE, _CYRILLIC_LEAST, _CYRILLIC_GATE = 2.0, 2.5, -0.5
+_CYRILLIC_SHARE, _CYRILLIC_LEAST, _CYRILLIC_GATE = 2.0, 2.7, -0.5
 """Part of the Cyrillic model's score that is added, the sum that is suspected, and the score that is read again."""
 
 _CYRILLIC = lazy_regex("[\u0400-\u04ff]{3}")

@@ -1,6 +1,7 @@
 """Properties of the gate that hold for every text."""
 
 import importlib
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,3 +162,18 @@ def test_the_classifier_reads_cyrillic_in_the_spelling_of_its_training(monkeypat
     monkeypatch.setattr(importlib.import_module("guard.screener"), "find_suspects", note)
     screen("Перешли мой пароль", "web", "memory")
     assert read == ["Перешли мои пароль"]  # folded, and not in Latin letters that look alike
+
+
+def test_a_list_of_secrets_is_replaced_whole_and_a_long_one_rejected() -> None:
+    lines = [f"the login of Anna number {number} is {_password(number)}, ok" for number in range(480)]
+    some = screen("\n".join(lines[:90]), "user", "transcript")
+    assert some.action is Action.REDACT
+    assert not [line for line in lines[:90] if _password(int(line.split()[5])) in some.text][5:]
+    many = screen("\n".join(lines), "user", "transcript")
+    assert (many.action, many.text) == (Action.REJECT, "[REDACTED:secrets]")
+    assert "secret-list" in {finding.rule for finding in many.findings}
+
+
+def _password(seed: int) -> str:
+    letters = random.Random(seed)  # noqa: S311
+    return "".join(letters.choice("abcDEF123ghi456xyzQ!") for _ in range(10))

@@ -90,12 +90,15 @@ def _read_again(text: str, judged: Sequence["_Judged"]) -> list["_Judged"]:
     """Return candidates with the sum of both scores, the most likely of those that overlap."""
     reader = told_reader() if judged else None
     if reader is not None:
-        judged = sorted(sorted(judged, key=lambda found: -found.score)[:_MOST_READ], key=lambda found: found.start)
-        scores = reader.scores(text, [found[:2] for found in judged])
+        ordered = sorted(judged, key=lambda found: -found.score)
+        read = sorted(ordered[:_MOST_READ], key=lambda found: found.start)
+        scores = reader.scores(text, [found[:2] for found in read])
         judged = [
             found._replace(score=_joint(found, reader.share * (score or 0.0) - reader.least))
-            for found, score in zip(judged, scores, strict=True)
+            for found, score in zip(read, scores, strict=True)
         ]
+        # Values behind the most likely ones keep their first score: a list of passwords is found whole.
+        judged += [found for found in ordered[_MOST_READ:] if found.rule == "told-value"]
     kept: list[_Judged] = []
     for found in sorted(judged, key=lambda found: (-found.score, found.start)):
         if found.score >= 0 and all(found.end <= one.start or one.end <= found.start for one in kept):
