@@ -87,7 +87,10 @@ def main(arguments: list[str] | None = None) -> int:
             ),
             "time": table(list(_times(corpora, other)), head=time_head),
             "own": table(list(own_sets(other))),
-            "authors": grid(("instructions, from the web", "texts of other authors"), instruction_rows(share)),
+            "authors": grid(
+                ("instructions, from the web", "first two authors", "third author", "fourth author"),
+                instruction_rows(share),
+            ),
             "secrets": grid(("secrets, told by the user", "texts of another author"), secret_rows(share)),
         }
     print("\n\n".join(tables.values()))

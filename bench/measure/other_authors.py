@@ -19,6 +19,7 @@ __all__ = ["TEXTS", "instruction_rows", "secret_rows"]
 TEXTS = Path(__file__).parents[1] / "guard_data" / "other_authors"
 
 Share = Callable[[int, int], str]
+_INSTRUCTIONS = ("instructions", "instructions_fresh", "instructions_fourth")
 _INNOCENT = {"ordinary": "ordinary texts held back", "near": "texts near an attack held back"}
 _SECRETS = {
     "prose": "told in prose",
@@ -30,10 +31,18 @@ _SECRETS = {
 }
 
 
-def instruction_rows(share: Share) -> list[tuple[str, str]]:
-    """Return the shares of instructions that are stopped, in all and by language, and of other texts that are."""
+def instruction_rows(share: Share) -> list[tuple[str, ...]]:
+    """Return the shares of instructions that are stopped, in all and by language, and of other texts that are.
+
+    A row has a share for each set of authors, in the order in which they wrote: the first two, the third, the fourth.
+    """
+    columns = [dict(_instruction_shares(name, share)) for name in _INSTRUCTIONS]
+    return [(name, *(column.get(name, "") for column in columns)) for name in columns[0]]
+
+
+def _instruction_shares(file: str, share: Share) -> list[tuple[str, str]]:
     hits: dict[str, list[bool]] = defaultdict(list)
-    for row in _rows("instructions"):
+    for row in _rows(file):
         verdict = screen(row["text"], "web", "memory")
         stopped = any(found.layer == "injection" and found.action >= Action.QUARANTINE for found in verdict.findings)
         names = ["instructions stopped", f"... {row['lang']}"] if row["label"] else [_INNOCENT[row["kind"]]]
