@@ -15,7 +15,8 @@ from .audience import may_read
 from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
 from .git_folder import STATE, WORKTREE_STATE, state_folder, tracks
-from .settings import MANIFEST, Manifest, load_manifest
+from .home_location import MANIFEST, home_root
+from .settings import Manifest, load_manifest
 
 __all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "STATE_SHOWN", "Home", "find_home", "is_text"]
 
@@ -194,14 +195,7 @@ def find_home(named: str | None, environment: Mapping[str, str], start: Path) ->
     Raises:
         NoHome: the folder has no ``agent.toml``.
     """
-    given = named or environment.get("AGENT_HOME")
-    if given:
-        root = Path(given).expanduser().absolute()
-        if not (root / MANIFEST).is_file():
-            raise NoHome(root, by_environment=not named)
+    root = home_root(named, environment, start)
+    if root is not None and (root / MANIFEST).is_file():
         return Home(root)
-    start = start.absolute()
-    for folder in (start, *start.parents):
-        if (folder / MANIFEST).is_file():
-            return Home(folder)
-    raise NoHome(start)
+    raise NoHome(root or start.absolute(), by_environment=bool(root and not named and environment.get("AGENT_HOME")))

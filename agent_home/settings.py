@@ -23,6 +23,7 @@ from guard.lazy_regex import lazy_regex
 from . import storage
 from .audience import FOLDERS, Audience
 from .errors import DocumentInvalid, SettingsBroken, SettingsInvalid
+from .home_location import MANIFEST
 
 __all__ = [
     "MANIFEST",
@@ -37,10 +38,9 @@ __all__ = [
     "setting_fields",
 ]
 
-MANIFEST = "agent.toml"
 VERSION = 1
 #: Tables that other packages read.
-TABLES = ("owner", "embedding", "recall", "assembler", "distill", "guard")
+TABLES = ("owner", "embedding", "recall", "assembler", "distill", "guard", "serve")
 #: Advice for a value of the wrong type.
 _EXPECTED: Mapping[type, str] = {
     str: "a text in quotation marks",

@@ -41,6 +41,7 @@ from guard.inference.passage_network import network_problem
 
 from .counts import counted
 from .growth import originals_check, packing_check, records_check
+from .service.settings import ServeSettings
 from .state_checks import permissions_check, private_check, special_files_check, state_check
 
 __all__ = ["Check", "examine", "remedy"]
@@ -154,6 +155,7 @@ def _wrong_settings(home: Home) -> Iterator[str]:
         "assembler": AssemblerSettings,
         "distill": DistillSettings,
         "guard": GuardSettings,
+        "serve": ServeSettings,
     }
     manifest = load_manifest(home.root / MANIFEST)  # also what is not in effect yet
     for table in TABLES:

@@ -13,6 +13,7 @@ from assembler.settings import AssemblerSettings
 from distill.language_model.endpoint import EndpointSettings
 from distill.settings import DistillSettings
 from guard.settings import GuardSettings
+from interfaces.service.settings import ServeSettings
 from recall.embedding.model import EmbeddingSettings
 from recall.settings import RecallSettings
 
@@ -26,6 +27,7 @@ KINDS: dict[str, type] = {
     "distill": DistillSettings,
     "distill.endpoint": EndpointSettings,
     "guard": GuardSettings,
+    "serve": ServeSettings,
     "owner": OwnerSettings,
 }
 #: Modules that read the environment themselves, besides those of ``interfaces``.

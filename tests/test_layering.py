@@ -34,7 +34,10 @@ ORDER: dict[str, list[list[str]]] = {
         ["injection", "pii", "secrets", "structure"], ["settings"], ["screener"],
     ],
     "agent_home": [
-        ["audience", "clock", "errors", "git_folder", "suggestions", "template", "token_weights", "visible", "waiting"],
+        [
+            "audience", "clock", "errors", "git_folder", "home_location", "suggestions", "template", "token_weights",
+            "visible", "waiting",
+        ],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
         ["store"],
@@ -64,6 +67,9 @@ OWNED = {
     "fastembed": {"recall"},
     "onnxruntime": {"guard"},
     "httpx": {"distill"},
+    "starlette": {"interfaces"},
+    "uvicorn": {"interfaces"},
+    "prometheus_client": {"interfaces"},
     "sqlite3": set[str](),
 }
 

@@ -79,6 +79,12 @@ CLASSES: Mapping[str, SettingClass] = {
     **_consent(
         "distill.endpoint", "sends sessions and a variable to an address, or runs a command", removable=True
     ),
+    "serve.autostart": SettingClass(
+        kind="narrowing", more="true", default=False, why="keeps a process running on this machine"
+    ),
+    **_harmless("serve.idle_minutes"),
+    **_consent("serve.max_body_bytes", "lets programs send larger requests"),
+    **_consent("serve.requests_per_minute", "lets programs ask more often"),
     **_consent("guard.max_chars", "changes what the guard reads"),
     **_consent("guard.max_document_chars", "changes what the guard reads"),
     "guard.entries": SettingClass(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..screening.injected_context import strip_injected
 from .batch import ParsedFile
-from .intake import BrokenLine, ImportReport, UnreadableFile, import_chat, import_claude_code
+from .intake import BrokenLine, ImportReport, UnreadableFile, import_chat, import_claude_code, import_messages
 
 __all__ = [
     "BrokenLine",
@@ -16,5 +16,6 @@ __all__ = [
     "UnreadableFile",
     "import_chat",
     "import_claude_code",
+    "import_messages",
     "strip_injected",
 ]

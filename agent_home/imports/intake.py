@@ -6,12 +6,14 @@ results. Messages keep their ids, so importing a file again adds nothing.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from .. import clock
 from ..home import Home
@@ -23,7 +25,7 @@ from ..store.machine_state import drop_expired, hold_home
 from . import chat, claude_code
 from .batch import ParsedFile, file_lines
 
-__all__ = ["BrokenLine", "ImportReport", "UnreadableFile", "import_chat", "import_claude_code"]
+__all__ = ["BrokenLine", "ImportReport", "UnreadableFile", "import_chat", "import_claude_code", "import_messages"]
 
 _ACTOR = "import"
 #: Reasons for skipping a line of which nothing was recognised.
@@ -100,6 +102,30 @@ def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = Non
             stay. Importing again continues from there.
     """
     return _import(home, paths, chat.parse, now)
+
+
+def import_messages(
+    home: Home, session: str, rows: Sequence[Mapping[str, Any]], *, now: datetime | None = None
+) -> ImportReport:
+    """Append *rows*, in the keys of the neutral chat format, to the transcript of *session*.
+
+    Rows are stored like lines of a chat file (:mod:`agent_home.imports.chat`). A row with a known id and the same words
+    adds nothing.
+
+    Raises:
+        Locked, GuardRefused, DocumentInvalid: see :func:`agent_home.store.transcript.append`. Nothing was written.
+    """
+    lines = (json.dumps({**row, "session": session}).encode() for row in rows)
+    parsed_file = chat.parse(lines, session=session, salt=_salt(home))
+    appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now)
+    last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
+    return ImportReport(
+        sessions=(appended.session,) if appended.added else (), messages=appended.added, revised=appended.revised,
+        duplicates=parsed_file.duplicates + appended.duplicates, skipped=parsed_file.skipped,
+        redacted=appended.redacted, quarantined=appended.quarantined, dropped=appended.dropped,
+        undated=parsed_file.undated,
+        future=tuple(message.source for message in parsed_file.messages if message.ts[:10] > last_day),
+    )  # fmt: skip
 
 
 def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:

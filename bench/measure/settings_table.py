@@ -14,6 +14,7 @@ from assembler.settings import AssemblerSettings
 from distill.language_model.endpoint import EndpointSettings
 from distill.settings import DistillSettings
 from guard.settings import GuardSettings
+from interfaces.service.settings import ServeSettings
 from recall.embedding.model import EmbeddingSettings
 from recall.settings import RecallSettings
 
@@ -27,6 +28,7 @@ SETTINGS: Mapping[str, type] = {
     "distill": DistillSettings,
     "distill.endpoint": EndpointSettings,
     "guard": GuardSettings,
+    "serve": ServeSettings,
     "owner": OwnerSettings,
 }
 _ATTRIBUTES = re.compile(r"^Attributes:\n(?P<text>(?:    .*\n?|\n)+)", re.MULTILINE)

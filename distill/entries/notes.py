@@ -101,6 +101,7 @@ def remember(
     about: str = "",
     until: str = "",
     replaces: str = "",
+    tags: Sequence[str] = (),
     origin: Literal["user", "agent"] = "user",
     dry_run: bool = False,
 ) -> Remembered:
@@ -114,6 +115,7 @@ def remember(
         about: whom or what the note is about.
         until: the last day on which the note holds, ISO 8601.
         replaces: the id of a live entry that the note supersedes. Without *kind*, the note gets its section.
+        tags: words by which the note is found. A comma ends one.
         origin: who says it. A note of the agent supersedes nothing of the user.
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
@@ -133,7 +135,7 @@ def remember(
         prepare(home, now)
     older = _replaceable(home, replaces, parse(storage.read_text(home.root / MEMORY)), origin) if replaces else None
     rule = (section_of(older.prefix) if older and not kind else None) or _section(text, kind)
-    fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}
+    fields = {"Origin": origin, "About": " ".join(about.split()), "Tags": _tag_line(tags), "Until": until}
     note = _note(rule.prefix, text, fields, now)
     known = _find(home, note)
     if known is not None and (older is None or known.id == older.id):
@@ -151,6 +153,12 @@ def remember(
         edits.write(MEMORY, done.documents[MEMORY])
     stored = _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
     return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
+
+
+def _tag_line(tags: Sequence[str]) -> str:
+    """Return *tags* as the value of a field, each once, in order."""
+    words = (" ".join(word.split()) for tag in tags for word in tag.split(","))
+    return ", ".join(dict.fromkeys(word for word in words if word))
 
 
 def _planned(home: Home, note: Entry, rule: SectionRule, text: str) -> Remembered:
@@ -182,18 +190,28 @@ def _note(prefix: str, text: str, fields: Mapping[str, str], now: datetime) -> E
     return Entry(id=f"{prefix}-0000", date=f"{now:%Y-%m-%d}", title=text, fields=given)
 
 
-def finish(home: Home, entry_id: str, *, now: datetime, how: str = "", dry_run: bool = False) -> Finished:
+def finish(
+    home: Home,
+    entry_id: str,
+    *,
+    now: datetime,
+    how: str = "",
+    origin: Literal["user", "agent"] = "user",
+    dry_run: bool = False,
+) -> Finished:
     """Mark the live entry *entry_id* as resolved today, with a short remark *how*. A resolved one stays as it is.
+
+    The agent ends open threads and its own entries.
 
     Raises:
         NoSuchEntry: no entry of ``MEMORY.md`` or of the archive has that id.
-        NotLive: the entry is archived, or in another file, or superseded.
+        NotLive: the entry is archived, or in another file, or superseded, or the user's and the agent ends it.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     if dry_run:
-        return _finished(home, entry_id, parse(storage.read_text(home.root / MEMORY)), now, how)[1]
-    with transaction(home, actor="done", message="Done", source="user", now=now) as edits:
-        document, result = _finished(home, entry_id, edits.read(MEMORY), now, how)
+        return _finished(home, entry_id, parse(storage.read_text(home.root / MEMORY)), now, how, origin)[1]
+    with transaction(home, actor="done", message="Done", source=origin, now=now) as edits:
+        document, result = _finished(home, entry_id, edits.read(MEMORY), now, how, origin)
         edits.message = f"Resolve {result.id}"
         edits.write(MEMORY, document)
     return Finished(
@@ -201,8 +219,12 @@ def finish(home: Home, entry_id: str, *, now: datetime, how: str = "", dry_run: 
     )  # fmt: skip
 
 
-def _finished(home: Home, entry_id: str, memory: Document, now: datetime, how: str) -> tuple[Document, Finished]:
+def _finished(
+    home: Home, entry_id: str, memory: Document, now: datetime, how: str, origin: str
+) -> tuple[Document, Finished]:
     entry = _live_entry(home, entry_id, memory)
+    if origin == "agent" and entry.fields.get("Origin") != "agent" and entry.prefix != NOTE_TYPES["thread"]:
+        raise NotLive(entry.id, "it is the user's, and the agent ends only open threads and its own entries")
     if not entry.retired:
         entry = retired(entry, "resolve", f"{now:%Y-%m-%d}", "", how)
         memory = memory.with_entry_changed(entry)

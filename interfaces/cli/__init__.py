@@ -53,6 +53,9 @@ COMMANDS = {
         "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),
         "doctor": ("interfaces.cli.commands.doctor:doctor", "Check everything the home needs to work."),
     },
+    "Service": {
+        "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
+    },
     "Index": {
         "sync": ("interfaces.cli.commands.sync:sync", "Bring the search index up to date."),
         "watch": ("interfaces.cli.commands.watch:watch", "Keep the search index up to date until Ctrl-C."),

@@ -18,6 +18,7 @@ from agent_home.waiting import announce_wait
 
 from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
 from .render import write_line, write_text
+from .surroundings import surroundings
 
 __all__ = ["Command", "Example", "Group", "LazyGroup"]
 
@@ -145,7 +146,7 @@ class LazyGroup(Group):
             write_line("memory: interrupted. Commits made so far stay. Run the command again to continue.", error=True)
             ctx.exit(INTERRUPTED)
         except Exception as error:
-            if os.environ.get("AGENT_HOME_DEBUG"):
+            if surroundings().environ.get("AGENT_HOME_DEBUG"):
                 raise
             write_line(f"memory: {_message(error)}", error=True)
             ctx.exit(exit_code(error) or DEFECT)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +24,10 @@ from agent_home.settings import MANIFEST, load_manifest
 
 from .command import Command, Example
 from .render import write_json, write_line, write_text
+from .surroundings import surroundings
+
+if TYPE_CHECKING:
+    from distill.summary.composition import Models
 
 __all__ = ["Invocation", "home_command", "homes_command", "options"]
 
@@ -46,11 +48,18 @@ class Invocation:
             NoHome: if there is none.
             SettingsBroken: ``agent.toml`` is broken, and git has no good version.
         """
-        found = find_home(self.home_option, os.environ, Path.cwd())
+        given = surroundings()
+        found = find_home(self.home_option, given.environ, given.folder)
         home, problem = with_last_manifest(found)
         if problem:
             self._warn_once(problem)
-        return _with_operators_consent(home, os.environ.get("AGENT_HOME_TRUST_SETTINGS", ""))
+        return _with_operators_consent(home, given.environ.get("AGENT_HOME_TRUST_SETTINGS", ""))
+
+    def models(self, home: Home) -> Models:
+        """Return the models of *home*, with keys and command lines from the variables of this call."""
+        from interfaces.models import home_models
+
+        return home_models(home, surroundings().environ, self.warn)
 
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
         """Print *data* as one JSON document under ``--json``, else each of *lines* as one line for a person."""

@@ -23,6 +23,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -108,7 +109,8 @@ def open_embedder(
     try:
         if reason := lacking(location.onnx.stat().st_size if location.onnx else 0):
             return NoEmbedder(reason=reason, location=location)
-        return _load(settings, location)
+        status = location.onnx.stat() if location.onnx else None
+        return _load(settings, location, (status.st_mtime_ns, status.st_size) if status else None)
     except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
         where = location.folder or settings.model
         reason = f"{where} cannot be loaded: {_one_line(error)}. Run `memory model build --verify`"
@@ -123,7 +125,9 @@ def distinguishes_meaning(embedder: Embedder) -> bool:
     return bool(dog @ puppy > max(dog @ tax, puppy @ tax) and abs(float(dog @ dog) - 1) < 1e-3)
 
 
-def _load(settings: EmbeddingSettings, location: ModelLocation) -> Embedder:
+@lru_cache(maxsize=2)
+def _load(settings: EmbeddingSettings, location: ModelLocation, _changed: tuple[int, int] | None) -> Embedder:
+    """Load the model once a process, and again where its file has changed."""
     threads = settings.threads or _cores()
     if location.name == DEFAULT_MODEL and location.onnx is not None and location.folder is not None:
         table = shipped_table()

@@ -17,6 +17,7 @@ from agent_home.settings import TABLES, load_manifest, read_table, setting_field
 from assembler.settings import AssemblerSettings
 from distill.settings import DistillSettings
 from guard import GuardSettings
+from interfaces.service.settings import ServeSettings
 from recall.embedding.model import EmbeddingSettings
 from recall.settings import RecallSettings
 
@@ -206,7 +207,7 @@ def test_a_retired_setting_is_an_error_with_its_line_and_what_to_do(tmp_path: Pa
 def test_a_value_that_no_setting_can_have_is_an_error(tmp_path: Path, row: str, words: list[str]) -> None:
     kinds: dict[str, type] = {
         "assembler": AssemblerSettings, "distill": DistillSettings, "embedding": EmbeddingSettings,
-        "guard": GuardSettings, "recall": RecallSettings,
+        "guard": GuardSettings, "serve": ServeSettings, "recall": RecallSettings,
     }  # fmt: skip
     path = tmp_path / "agent.toml"
     path.write_text(f"version = 1\n{CONTEXT}{row}\n", "utf-8")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...counts import counted
+from ...indexing import index_changes
 from ..invocation import Invocation, home_command
 from ..render import shortened
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def archive(invocation: Invocation, apply: bool) -> None:
 
     home = invocation.home
     found = move(home, now=invocation.moment, apply=apply)
-    problems = index_changes(home, invocation) if found.commit else []
+    problems = index_changes(home, invocation.warn) if found.commit else []
     for problem in problems:
         invocation.warn(problem)
     invocation.show({**_data(found, apply), "degraded": problems}, _lines(found, apply))

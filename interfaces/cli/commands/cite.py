@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...answers import cited_answer
+from ...indexing import index_changes
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +43,10 @@ def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
     if session and session_path(home, session) is None:
         invocation.warn(f"no session {session!r} in sessions/. The reference is recorded with this name")
     done = note(home, ids, now=invocation.moment, session=session_name(home, session) if session else "")
-    problems = index_changes(home, invocation) if done.restored else []
+    problems = index_changes(home, invocation.warn) if done.restored else []
     for problem in problems:
         invocation.warn(problem)
-    data = {"ids": list(done.ids), "restored": list(done.restored), "commit": done.commit, "degraded": problems}
+    data = cited_answer(done, problems)
     invocation.show(data, _lines(done))
 
 

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...answers import closed_all_answer, closed_answer
+from ...indexing import index_changes
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from ..models import home_models
-from .sync import index_changes
+from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_home.home import Home
     from distill.closing_result import ChangedEntry, Closed, ClosingFailure
-    from distill.reading.model_reader import ModelUse
 
 __all__ = ["close"]
-
-#: Keys whose lists are concatenated over several sessions.
-_LISTS = (
-    "entries",
-    "merged",
-    "superseded",
-    "changed",
-    "claims",
-    "proposed",
-    "restored",
-    "learned",
-    "projects",
-    "quarantine",
-)
 
 #: How a line names what became of an entry.
 _PAST = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised"}
@@ -75,15 +59,24 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     absent = ""
     if every:
         done = close_all(
-            home, now=invocation.moment, models=home_models(home, invocation), progress=_progress(invocation)
+            home,
+            now=invocation.moment,
+            models=invocation.models(home),
+            progress=_progress(invocation),
         )
         closed, failed, absent = done.closed, done.failed, done.absent
     else:
         drop_expired(home, invocation.moment)
         closed = (
-            close_one(home, session or "", now=invocation.moment, models=home_models(home, invocation), again=again),
+            close_one(
+                home,
+                session or "",
+                now=invocation.moment,
+                models=invocation.models(home),
+                again=again,
+            ),
         )
-    problems: Sequence[str] = index_changes(home, invocation) if any(outcome.commit for outcome in closed) else ()
+    problems: Sequence[str] = index_changes(home, invocation.warn) if any(outcome.commit for outcome in closed) else ()
     problems = [
         *problems,
         *([absent] if absent else []),
@@ -91,7 +84,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     ]
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         invocation.warn(problem)
-    data = _all_data(closed, failed) if every else _data(closed[0])
+    data = closed_all_answer(closed, failed) if every else closed_answer(closed[0])
     invocation.show(
         {**data, "degraded": list(problems)}, _lines(closed, failed, home, every=every, absent=bool(absent))
     )
@@ -101,93 +94,10 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
 
 def _progress(invocation: Invocation) -> Any:
     def show(session: str, number: int, total: int) -> None:
-        if total > 1 and sys.stderr.isatty():
+        if total > 1 and surroundings().err.isatty():
             invocation.warn(f"closing {number} of {total}: {session}")
 
     return show
-
-
-def _data(closed: Closed) -> dict[str, Any]:
-    return {
-        "session": closed.session,
-        "daily": closed.daily,
-        "section": f"{closed.daily}#{closed.anchor}" if closed.anchor else "",
-        "title": closed.title,
-        "entries": [_entry(entry) for entry in closed.entries],
-        "merged": [_entry(entry) for entry in closed.merged],
-        "superseded": [dataclasses.asdict(link) for link in closed.superseded],
-        "changed": [dataclasses.asdict(entry) for entry in closed.changed],
-        "claims": [
-            {
-                "text": claim.text,
-                "sources": list(claim.sources),
-                "evidence": claim.evidence.state,
-                "commit": claim.evidence.commit,
-                "detail": claim.evidence.detail,
-            }
-            for claim in closed.claims
-        ],
-        "proposed": [dataclasses.asdict(item) for item in closed.proposed],
-        "dropped": closed.dropped,
-        "redacted": closed.redacted,
-        "quarantined": len(closed.quarantined),
-        "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
-        "left_in_log": closed.left_in_log,
-        "taken_back": closed.taken_back,
-        "restored": list(closed.restored),
-        "learned": list(closed.learned),
-        "projects": list(closed.projects),
-        "unowned": list(closed.unowned),
-        "reworded": closed.reworded,
-        "model": dataclasses.asdict(closed.use) if closed.use else None,
-        "commit": closed.commit,
-    }
-
-
-def _entry(entry: Any) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "section": entry.section,
-        "text": entry.text,
-        "sources": list(entry.sources),
-        "evidence": entry.evidence,
-        "commit": entry.commit,
-        "origin": entry.origin,
-    }
-
-
-def _all_data(closed: Sequence[Closed], failed: Sequence[ClosingFailure]) -> dict[str, Any]:
-    """Return the keys of one session for all of them together, and each session's own under ``sessions``."""
-    rows = [_data(outcome) for outcome in closed]
-    last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
-    together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
-    return {
-        "session": last["session"],
-        "daily": last["daily"],
-        **together,
-        "redacted": sum(row["redacted"] for row in rows),
-        "quarantined": sum(row["quarantined"] for row in rows),
-        "dropped": sum(row["dropped"] for row in rows),
-        "left_in_log": sum(row["left_in_log"] for row in rows),
-        "reworded": sum(row["reworded"] for row in rows),
-        "model": _together([outcome.use for outcome in closed if outcome.use]),
-        "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
-        "sessions": rows,
-        "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
-    }
-
-
-_SUMS = ("requests", "tokens", "accepted", "proposed", "confirmed")
-
-
-def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
-    """Add up what several closings spent at the model."""
-    if not uses:
-        return None
-    return {
-        **{key: sum(getattr(use, key) for use in uses) for key in _SUMS},
-        "dropped": [reason for use in uses for reason in use.dropped],
-    }
 
 
 def _lines(

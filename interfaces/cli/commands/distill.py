@@ -13,10 +13,9 @@ import click
 from agent_home.visible import visible_line
 
 from ...counts import counted
+from ...indexing import index_changes
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
-from ..models import home_models
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,10 +87,10 @@ def _maintain(
         home = invocation.home
         name = str(home.root)
         night = distill_home(
-            home, now=invocation.moment, models=home_models(home, invocation), apply=apply,
+            home, now=invocation.moment, models=invocation.models(home), apply=apply,
             progress=lambda step, at, total: progress(name, step, at, total),
         )  # fmt: skip
-        degraded = index_changes(home, invocation) if apply and night.commits else []
+        degraded = index_changes(home, invocation.warn) if apply and night.commits else []
         return _HomeResult(home=name, night=night, degraded=degraded)
     except Exception as error:
         if alone or exit_code(error) is None:  # a defect of the program ends the command

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ...answers import finished_answer
+from ...indexing import index_changes
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 __all__ = ["done"]
 
@@ -32,18 +33,10 @@ def done(invocation: Invocation, entry_id: str, how: str, dry_run: bool) -> None
 
     home = invocation.home
     finished = finish(home, entry_id, now=invocation.moment, how=how, dry_run=dry_run)
-    problems = index_changes(home, invocation) if finished.commit else []
+    problems = index_changes(home, invocation.warn) if finished.commit else []
     for problem in problems:
         invocation.warn(problem)
     where = "dry run, nothing is written" if dry_run else "it had ended before, and nothing was changed"
     where = f"commit {finished.commit[:7]}" if finished.commit else where
-    data = {
-        "id": finished.id,
-        "section": finished.section,
-        "text": finished.text,
-        "state": finished.state,
-        "dry_run": dry_run,
-        "commit": finished.commit,
-        "degraded": problems,
-    }
+    data = finished_answer(finished, problems, dry_run=dry_run)
     invocation.show(data, [f"[{finished.id}] {finished.state} ({where})", f"  {finished.text}"])

@@ -130,11 +130,12 @@ def _measured(
     from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
 
-    from .sync import home_embedder, progress_meter
+    from ...indexing import home_embedder
+    from .sync import progress_meter
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = home_embedder(home, invocation, build_missing=False)
+    embedder = home_embedder(home, invocation.warn, build_missing=False)
     for problem in ensure_fresh(home, settings, embedder).degraded:
         invocation.warn(problem)
     report = evaluate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from agent_home.visible import revealed
 
+from ...answers import lineage_answer
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -39,16 +39,7 @@ def history(invocation: Invocation, entry_id: str) -> None:
     from agent_home.store.lineage import lineage
 
     found = lineage(invocation.home, entry_id)
-    entry = found.entry
-    data = {
-        "id": found.id, "state": found.state, "status": found.words, "archived": found.standing.archived,
-        "superseded_by": found.standing.by or None, "ended": found.standing.date or None,
-        "reason": found.standing.reason,
-        "supersedes": list(found.supersedes), "question": found.question,
-        "path": found.path, "text": entry.text if entry else "",
-        "events": [dataclasses.asdict(event) for event in found.events],
-        "turns": [dataclasses.asdict(turn) for turn in found.turns],
-    }  # fmt: skip
+    data = lineage_answer(found)
     invocation.show(data, _lines(found))
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from ...answers import imported_answer
+from ...indexing import index_changes
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from agent_home.imports import ImportReport
@@ -123,33 +124,11 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport, *,
     if done.quarantined:
         count = len(done.quarantined)
         invocation.warn(f"texts that the guard quarantined: {count}. `memory review list` lists them")
-    degraded = index_changes(invocation.home, invocation) if done.messages else []
+    degraded = index_changes(invocation.home, invocation.warn) if done.messages else []
     for problem in degraded:
         invocation.warn(problem)
-    invocation.show({**_data(done), "degraded": degraded}, _lines(done))
+    invocation.show({**imported_answer(done), "degraded": degraded}, _lines(done))
     context.exit(FINDINGS if done.unread or done.unusable or done.lost or done.quarantined else 0)
-
-
-def _data(done: ImportReport) -> dict[str, Any]:
-    return {
-        "files": done.files,
-        "sessions": len(done.sessions),
-        "session_ids": list(done.sessions),
-        "messages": done.messages,
-        "revised": done.revised,
-        "duplicates": done.duplicates,
-        "skipped": done.skipped.total(),
-        "reasons": dict(sorted(done.skipped.items())),
-        "waiting": done.waiting,
-        "undated": done.undated,
-        "future": list(done.future),
-        "redacted": done.redacted,
-        "quarantined": len(done.quarantined),
-        "quarantine": [item.id for item in done.quarantined],
-        "dropped": done.dropped,
-        "unusable": [str(path) for path in done.unusable],
-        "unread": [{"path": str(file.path), "reason": file.reason} for file in done.unread],
-    }
 
 
 def _lines(done: ImportReport) -> Iterator[str]:

@@ -7,10 +7,11 @@ import time
 import click
 
 from ...counts import counted
+from ...indexing import home_embedder
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import home_embedder, progress_meter, report_data, report_lines, warn_about
+from .sync import progress_meter, report_data, report_lines, warn_about
 
 __all__ = ["index", "reindex"]
 
@@ -33,7 +34,9 @@ def reindex(invocation: Invocation) -> None:
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    report = rebuild(home, settings, home_embedder(home, invocation, build_missing=True), progress=progress_meter())
+    report = rebuild(
+        home, settings, home_embedder(home, invocation.warn, build_missing=True), progress=progress_meter()
+    )
     warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
 

@@ -58,7 +58,7 @@ def prompt(
     """
     from assembler.prompt import Request, assemble
 
-    from .resume import continued_session
+    from ...continued_session import continued_session
 
     if window < 0 or used < 0:
         raise click.UsageError("--window and --used must be numbers of tokens, 0 or more")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...counts import counted
+from ...indexing import index_changes
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from agent_home.pulling.incoming import Incoming
@@ -60,7 +60,7 @@ def pull(
         invocation.home, remote, now=invocation.moment, dry_run=dry_run, skip_refused=skip_refused,
         accept_removals=accept_removals,
     )  # fmt: skip
-    problems = index_changes(invocation.home, invocation) if pulled.commit else ()
+    problems = index_changes(invocation.home, invocation.warn) if pulled.commit else ()
     for problem in problems:
         invocation.warn(problem)
     invocation.show(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...answers import remembered_answer
+from ...indexing import index_changes
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,22 +74,10 @@ def remember(
         home, text, now=invocation.moment, kind=kind, about=about, until=last_day, replaces=replaces, origin=by,
         dry_run=dry_run,
     )  # fmt: skip
-    problems = index_changes(home, invocation) if done.commit else []
+    problems = index_changes(home, invocation.warn) if done.commit else []
     for problem in problems:
         invocation.warn(problem)
-    data = {
-        "id": done.id,
-        "section": done.section,
-        "text": done.text,
-        "known": done.known,
-        "superseded": [link.older for link in done.superseded],
-        "perhaps_contradicts": list(done.doubted),
-        "redacted": done.redacted,
-        "quarantined": [item.id for item in done.quarantined],
-        "dry_run": dry_run,
-        "commit": done.commit,
-        "degraded": problems,
-    }
+    data = remembered_answer(done, problems, dry_run=dry_run)
     invocation.show(data, _lines(done, dry_run=dry_run))
     context.exit(FINDINGS if done.quarantined else 0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ...indexing import index_changes
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 __all__ = ["restore"]
 
@@ -28,7 +28,7 @@ def restore(invocation: Invocation, entry_id: str) -> None:
 
     home = invocation.home
     done = bring_back(home, entry_id, now=invocation.moment)
-    problems = index_changes(home, invocation) if done.commit else []
+    problems = index_changes(home, invocation.warn) if done.commit else []
     for problem in problems:
         invocation.warn(problem)
     line = (

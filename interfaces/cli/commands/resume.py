@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ..invocation import Invocation, home_command
 
-if TYPE_CHECKING:
-    from agent_home.home import Home
-    from assembler.resume_hint import ContinuedSession
-    from distill.resume import Resume
-
-__all__ = ["continued_session", "resume"]
+__all__ = ["resume"]
 
 
 @home_command(
@@ -38,31 +31,13 @@ def resume(invocation: Invocation, session: str, tokens: int) -> None:
     from distill.resume import resume as found_in
     from distill.settings import DistillSettings
 
+    from ...continued_session import fitting
+
     if tokens < 0:
         raise click.UsageError("--tokens must be a number of tokens, 1 or more")
     home = invocation.home
     room = tokens or home.manifest.settings("distill", DistillSettings).resume_tokens
     found = found_in(home, session)
-    text = fence_continued(_continued(found, room), room, count_tokens)
+    text = fence_continued(fitting(found, room), room, count_tokens)
     data = {**found.as_dict(), "text": text, "tokens": count_tokens(text)}
     invocation.show_text(data, text.rstrip("\n") or f"{found.session} does not fit in {room} tokens. Allow 100 or more")
-
-
-def continued_session(home: Home, session: str) -> ContinuedSession:
-    """Return *session* for a prompt that continues it, in at most as many tokens as the setting allows.
-
-    Raises:
-        NoSuchSession: if there is no session of that name.
-        EmptySession: if the session has no turns.
-    """
-    from distill.resume import resume as found_in
-    from distill.settings import DistillSettings
-
-    return _continued(found_in(home, session), home.manifest.settings("distill", DistillSettings).resume_tokens)
-
-
-def _continued(found: Resume, most_tokens: int) -> ContinuedSession:
-    from assembler.resume_hint import ContinuedSession
-    from distill.resume import render
-
-    return ContinuedSession(session=found.session, text=lambda tokens: render(found, min(tokens, most_tokens)))

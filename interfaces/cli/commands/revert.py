@@ -10,8 +10,8 @@ import click
 
 from agent_home.visible import revealed
 
+from ...indexing import index_changes
 from ..invocation import Invocation, home_command
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from distill.review.reverting import EntryRevert, RelinkedEntry
@@ -53,7 +53,7 @@ def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
 
     home = invocation.home
     done = undo(home, entry_id, now=invocation.moment) if applied else plan_revert(home, entry_id)
-    problems = index_changes(home, invocation) if done.commit else ()
+    problems = index_changes(home, invocation.warn) if done.commit else ()
     for problem in problems:
         invocation.warn(problem)
     event = done.undoes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,11 @@ import click
 
 from agent_home.visible import revealed
 
+from ...answers import waiting_answer
+from ...indexing import index_changes
 from ..command import Command, Group
 from ..invocation import Invocation, options
 from ..person import person_if_known, person_option, the_person
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from agent_home.screening.review_ledger import Decision
@@ -81,7 +81,7 @@ def _list(invocation: Invocation) -> None:
     lines = [_line(item) for item in found] or ["nothing waits"]
     if found:
         lines.append(f"Next: memory review show {found[0].id}")
-    invocation.show({"proposals": [_row(item) for item in found]}, lines)
+    invocation.show({"proposals": [waiting_answer(item) for item in found]}, lines)
 
 
 @review.command(
@@ -108,7 +108,7 @@ def show(invocation: Invocation, waiting_id: str) -> None:
         diff = plan(invocation.home, item).diff
     except NotPlaceable as error:
         diff = (f"({error})",)
-    invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _detail_lines(item, diff))
+    invocation.show({"proposals": [{**waiting_answer(item), "diff": list(diff)}]}, _detail_lines(item, diff))
     note_shown(invocation.home, item)
 
 
@@ -266,7 +266,7 @@ def _say_foreign(invocation: Invocation, ids: Sequence[str]) -> None:
 
 
 def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:
-    problems = index_changes(invocation.home, invocation) if any(outcome.commit for outcome in outcomes) else ()
+    problems = index_changes(invocation.home, invocation.warn) if any(outcome.commit for outcome in outcomes) else ()
     for problem in problems:
         invocation.warn(problem)
     rows = [_outcome_row(outcome) for outcome in outcomes]
@@ -275,13 +275,9 @@ def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:
     invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, lines)
 
 
-def _row(item: ReviewItem) -> dict[str, Any]:
-    return {**dataclasses.asdict(item), "findings": [dict(finding) for finding in item.findings]}
-
-
 def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
     return {
-        **_row(outcome.item),
+        **waiting_answer(outcome.item),
         "action": outcome.action,
         "person": outcome.person,
         "text": outcome.text or outcome.item.text,

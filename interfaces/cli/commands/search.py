@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from agent_home.store.speakers import role_and_name
 from agent_home.suggestions import did_you_mean, near_names
 from agent_home.visible import visible_address
 
+from ...answers import search_answer
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -113,14 +114,14 @@ def search(
     from recall.search.hybrid import search as find
     from recall.settings import RecallSettings
 
-    from .sync import home_embedder
+    from ...indexing import home_embedder
 
     query = " ".join(words)
     if not query.strip():
         raise click.UsageError("QUERY is empty")
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if mode == "lexical" else home_embedder(home, invocation, build_missing=False)
+    embedder = None if mode == "lexical" else home_embedder(home, invocation.warn, build_missing=False)
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
         home, query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode, audience=audience,
@@ -129,34 +130,8 @@ def search(
     degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
     for problem in degraded:
         invocation.warn(problem)
-    data = {
-        "hits": [_hit(hit) for hit in result.hits],
-        "without_words": result.without_words,
-        "degraded": degraded,
-        "ms": round(result.ms, 3),
-        "legs": {name: round(ms, 3) for name, ms in result.retriever_ms.items()},
-    }
+    data = search_answer(result, degraded)
     invocation.show(data, _lines(result, explain=explain))
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "source": hit.source,
-        "score": round(hit.score, 6),
-        "text": hit.text,
-        "layer": hit.layer,
-        "ts": hit.ts,
-        "path": hit.path,
-        "session": hit.session,
-        "name": hit.name,
-        "role": hit.role,
-        "heading": hit.heading,
-        "parts": {name: round(score, 6) for name, score in hit.parts.items()},
-        "also": list(hit.also),
-        "state": hit.standing.state if hit.standing else "",
-        "status": hit.standing.words if hit.standing else "",
-        "superseded_by": (hit.standing and hit.standing.by) or None,
-    }
 
 
 def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:

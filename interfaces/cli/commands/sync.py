@@ -1,23 +1,22 @@
-"""Define ``memory sync``, and own what commands that fill the index share."""
+"""Define ``memory sync``, and own how commands that fill the index report."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...counts import counted
+from ...indexing import home_embedder
 from ..invocation import Invocation, home_command
 from ..render import write_progress
+from ..surroundings import surroundings
 
 if TYPE_CHECKING:
-    from agent_home.home import Home
-    from recall.embedding.embedder import Embedder, NoEmbedder
     from recall.index.sync import SyncReport
 
-__all__ = ["home_embedder", "index_changes", "progress_meter", "report_data", "report_lines", "sync", "warn_about"]
+__all__ = ["progress_meter", "report_data", "report_lines", "sync", "warn_about"]
 
 
 @home_command(
@@ -45,52 +44,15 @@ def sync(invocation: Invocation, words_only: bool, limit: int | None) -> None:
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if words_only else home_embedder(home, invocation, build_missing=True)
+    embedder = None if words_only else home_embedder(home, invocation.warn, build_missing=True)
     report = bring_up(home, settings, embedder, progress=progress_meter(), embed_limit=limit)
     warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
 
 
-#: Most vectors that another command computes along the way, in some two seconds. More wait for `memory sync`.
-MAX_VECTORS = 1000
-
-
-def index_changes(home: Home, invocation: Invocation) -> list[str]:
-    """Index the files that a command has just written: words at once, and vectors if they are few.
-
-    Return problems in lines, so that the command itself does not fail.
-    """
-    from agent_home.errors import Locked
-    from recall.embedding.model import EmbeddingSettings
-    from recall.errors import RecallError
-    from recall.index.sync import ensure_fresh
-    from recall.index.sync import sync as bring_up
-    from recall.settings import RecallSettings
-
-    settings = home.manifest.settings("recall", RecallSettings)
-    report = ensure_fresh(home, settings, None)
-    wanted = home.manifest.settings("embedding", EmbeddingSettings).enabled
-    if not wanted or not 0 < report.pending <= MAX_VECTORS:
-        return list(report.degraded)
-    try:
-        embedder = home_embedder(home, invocation, build_missing=True)
-        return list(bring_up(home, settings, embedder).degraded)
-    except (RecallError, Locked) as error:
-        return [str(error)]
-
-
-def home_embedder(home: Home, invocation: Invocation, *, build_missing: bool) -> Embedder | NoEmbedder:
-    """Open the model that the home's settings name. With *build_missing*, build it in the cache if it is missing."""
-    from recall.embedding.embedder import open_embedder
-    from recall.embedding.model import EmbeddingSettings
-
-    settings = home.manifest.settings("embedding", EmbeddingSettings)
-    return open_embedder(settings, build_missing=build_missing, progress=invocation.warn)
-
-
 def progress_meter() -> Callable[[str, int, int], None] | None:
     """Return a function that prints progress over one line, or ``None`` if standard error is not a terminal."""
-    if not sys.stderr.isatty():
+    if not surroundings().err.isatty():
         return None
 
     def show(step: str, done: int, total: int) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ...counts import counted
+from ...indexing import index_changes
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..render import shortened
-from .sync import index_changes
 
 if TYPE_CHECKING:
     from distill.evidence.verification import VerificationReport
@@ -51,7 +51,7 @@ def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...],
     found = ask(
         home, entry_ids, now=invocation.moment, everything=everything, apply=apply, progress=_progress(invocation)
     )
-    problems = index_changes(home, invocation) if found.commit else []
+    problems = index_changes(home, invocation.warn) if found.commit else []
     for problem in problems:
         invocation.warn(problem)
     data = {

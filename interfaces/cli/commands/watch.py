@@ -43,12 +43,13 @@ def watch(invocation: Invocation, once: bool, words_only: bool, poll: bool, quie
     from recall.index.file_scan import scan
     from recall.index.watch import Watcher, WatchProblem, WatchTiming
 
-    from .sync import home_embedder, progress_meter
+    from ...indexing import home_embedder
+    from .sync import progress_meter
 
     home = invocation.home
     watcher = Watcher(
         home,
-        open_embedder=None if words_only else lambda at: home_embedder(at, invocation, build_missing=True),
+        open_embedder=None if words_only else lambda at: home_embedder(at, invocation.warn, build_missing=True),
         progress=progress_meter(),
         timing=WatchTiming(quiet_s=quiet_ms / 1000),
         polling=poll,

@@ -12,6 +12,7 @@ from agent_home.settings import TABLES, ContextFile, OwnerSettings, setting_fiel
 from assembler.settings import AssemblerSettings
 from distill.settings import DistillSettings
 from guard import GuardSettings
+from interfaces.service.settings import ServeSettings
 from recall.embedding.model import EmbeddingSettings
 from recall.settings import RecallSettings
 
@@ -22,6 +23,7 @@ KINDS: dict[str, type] = {
     "assembler": AssemblerSettings,
     "distill": DistillSettings,
     "guard": GuardSettings,
+    "serve": ServeSettings,
 }
 
 

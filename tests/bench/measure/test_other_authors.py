@@ -12,10 +12,15 @@ def shares(rows: list[tuple[str, str]]) -> dict[str, float]:
     return {name: float(value) for name, value in rows}
 
 
+def columns(rows: list[tuple[str, ...]]) -> list[dict[str, float]]:
+    return [shares([(row[0], row[at]) for row in rows if row[at]]) for at in range(1, len(rows[0]))]
+
+
 def test_most_instructions_are_stopped_and_hardly_an_ordinary_text() -> None:
-    found = shares(instruction_rows(lambda hits, total: str(hits / total)))
-    assert found["instructions stopped"] > 0.75
-    assert found["ordinary texts held back"] < 0.01
+    found = columns(instruction_rows(lambda hits, total: str(hits / total)))
+    assert len(found) == 3
+    assert min(authors["instructions stopped"] for authors in found) > 0.7
+    assert max(authors["ordinary texts held back"] for authors in found) < 0.01
 
 
 def test_told_secrets_are_found_and_hardly_any_other_text_is_taken_for_one() -> None:
@@ -27,8 +32,8 @@ def test_told_secrets_are_found_and_hardly_any_other_text_is_taken_for_one() -> 
 
 def test_no_text_is_in_the_training() -> None:
     trained = {row.text for row in authors_texts()}
-    measured = [
-        json.loads(line)["text"] for line in (TEXTS / "instructions.jsonl").read_text("utf-8").split("\n") if line
-    ]
-    assert len(measured) > 900
-    assert trained.isdisjoint(measured)
+    files = sorted(TEXTS.glob("instructions*.jsonl"))
+    measured = [json.loads(line)["text"] for file in files for line in file.read_text("utf-8").split("\n") if line]
+    assert len(measured) > 2000
+    shared = trained & set(measured)
+    assert len(shared) <= 1, shared  # two authors quote one rule of Russian spelling

@@ -23,7 +23,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs ``memory`` on 2026-11-21, without a model, in a home with two lessons."""
-    monkeypatch.setattr("interfaces.cli.commands.sync.MAX_VECTORS", 0)
+    monkeypatch.setattr("interfaces.indexing.MAX_VECTORS", 0)
     with transaction(home, actor="test", message="Add", now=now) as edits:
         for entry_id, day in (("LL-0AAA", "2026-08-01"), ("LL-0BBB", "2026-11-20")):
             entry = Entry(id=entry_id, date=day, title=f"Zeppelins of {entry_id}")

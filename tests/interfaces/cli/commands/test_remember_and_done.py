@@ -19,7 +19,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(home: Home, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs ``memory`` on 2026-11-21, without a model."""
-    monkeypatch.setattr("interfaces.cli.commands.sync.MAX_VECTORS", 0)
+    monkeypatch.setattr("interfaces.indexing.MAX_VECTORS", 0)
     words = ["--home", str(home.root), "--now", "2026-11-21T09:00:00+00:00"]
     return lambda *arguments: CliRunner().invoke(cli, [*arguments, *words])
 

@@ -1,0 +1,240 @@
+"""Own the JSON shapes of results. The command line, HTTP, MCP and the other doors give the same ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent_home.imports import ImportReport
+    from agent_home.store.lineage import Lineage
+    from distill.closing_result import Closed, ClosingFailure
+    from distill.entries.citation import Cited
+    from distill.entries.notes import Finished, Remembered
+    from distill.reading.model_reader import ModelUse
+    from distill.review.queue import ReviewItem
+    from recall.search.hybrid import Hit, SearchResult
+
+__all__ = [
+    "cited_answer",
+    "closed_all_answer",
+    "closed_answer",
+    "finished_answer",
+    "imported_answer",
+    "lineage_answer",
+    "remembered_answer",
+    "search_answer",
+    "waiting_answer",
+]
+
+#: Keys of a closing whose lists are concatenated over several sessions.
+_LISTS = (
+    "entries",
+    "merged",
+    "superseded",
+    "changed",
+    "claims",
+    "proposed",
+    "restored",
+    "learned",
+    "projects",
+    "quarantine",
+)
+
+
+def search_answer(result: SearchResult, degraded: Sequence[str]) -> dict[str, Any]:
+    """Return the hits of a search, best first, and which parts of it did not work."""
+    return {
+        "hits": [_hit(hit) for hit in result.hits],
+        "without_words": result.without_words,
+        "degraded": list(degraded),
+        "ms": round(result.ms, 3),
+        "legs": {name: round(ms, 3) for name, ms in result.retriever_ms.items()},
+    }
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "source": hit.source,
+        "score": round(hit.score, 6),
+        "text": hit.text,
+        "layer": hit.layer,
+        "ts": hit.ts,
+        "path": hit.path,
+        "session": hit.session,
+        "name": hit.name,
+        "role": hit.role,
+        "heading": hit.heading,
+        "parts": {name: round(score, 6) for name, score in hit.parts.items()},
+        "also": list(hit.also),
+        "state": hit.standing.state if hit.standing else "",
+        "status": hit.standing.words if hit.standing else "",
+        "superseded_by": (hit.standing and hit.standing.by) or None,
+    }
+
+
+def remembered_answer(done: Remembered, degraded: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Return what became of a note."""
+    return {
+        "id": done.id,
+        "section": done.section,
+        "text": done.text,
+        "known": done.known,
+        "superseded": [link.older for link in done.superseded],
+        "perhaps_contradicts": list(done.doubted),
+        "redacted": done.redacted,
+        "quarantined": [item.id for item in done.quarantined],
+        "dry_run": dry_run,
+        "commit": done.commit,
+        "degraded": list(degraded),
+    }
+
+
+def finished_answer(finished: Finished, degraded: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Return the state of an entry that was marked as done."""
+    return {
+        "id": finished.id,
+        "section": finished.section,
+        "text": finished.text,
+        "state": finished.state,
+        "dry_run": dry_run,
+        "commit": finished.commit,
+        "degraded": list(degraded),
+    }
+
+
+def cited_answer(done: Cited, degraded: Sequence[str]) -> dict[str, Any]:
+    """Return the entries whose use was recorded."""
+    return {
+        "ids": list(done.ids),
+        "restored": list(done.restored),
+        "commit": done.commit,
+        "degraded": list(degraded),
+    }
+
+
+def closed_answer(closed: Closed) -> dict[str, Any]:
+    """Return what one closing wrote."""
+    return {
+        "session": closed.session,
+        "daily": closed.daily,
+        "section": f"{closed.daily}#{closed.anchor}" if closed.anchor else "",
+        "title": closed.title,
+        "entries": [_entry(entry) for entry in closed.entries],
+        "merged": [_entry(entry) for entry in closed.merged],
+        "superseded": [dataclasses.asdict(link) for link in closed.superseded],
+        "changed": [dataclasses.asdict(entry) for entry in closed.changed],
+        "claims": [
+            {
+                "text": claim.text,
+                "sources": list(claim.sources),
+                "evidence": claim.evidence.state,
+                "commit": claim.evidence.commit,
+                "detail": claim.evidence.detail,
+            }
+            for claim in closed.claims
+        ],
+        "proposed": [dataclasses.asdict(item) for item in closed.proposed],
+        "dropped": closed.dropped,
+        "redacted": closed.redacted,
+        "quarantined": len(closed.quarantined),
+        "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
+        "left_in_log": closed.left_in_log,
+        "taken_back": closed.taken_back,
+        "restored": list(closed.restored),
+        "learned": list(closed.learned),
+        "projects": list(closed.projects),
+        "unowned": list(closed.unowned),
+        "reworded": closed.reworded,
+        "model": dataclasses.asdict(closed.use) if closed.use else None,
+        "commit": closed.commit,
+    }
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "section": entry.section,
+        "text": entry.text,
+        "sources": list(entry.sources),
+        "evidence": entry.evidence,
+        "commit": entry.commit,
+        "origin": entry.origin,
+    }
+
+
+def closed_all_answer(closed: Sequence[Closed], failed: Sequence[ClosingFailure]) -> dict[str, Any]:
+    """Return the keys of one session for all of them together, and each session's own under ``sessions``."""
+    rows = [closed_answer(outcome) for outcome in closed]
+    last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
+    together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
+    return {
+        "session": last["session"],
+        "daily": last["daily"],
+        **together,
+        "redacted": sum(row["redacted"] for row in rows),
+        "quarantined": sum(row["quarantined"] for row in rows),
+        "dropped": sum(row["dropped"] for row in rows),
+        "left_in_log": sum(row["left_in_log"] for row in rows),
+        "reworded": sum(row["reworded"] for row in rows),
+        "model": _together([outcome.use for outcome in closed if outcome.use]),
+        "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
+        "sessions": rows,
+        "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
+    }
+
+
+_SUMS = ("requests", "tokens", "accepted", "proposed", "confirmed")
+
+
+def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
+    """Add up what several closings spent at the model."""
+    if not uses:
+        return None
+    return {
+        **{key: sum(getattr(use, key) for use in uses) for key in _SUMS},
+        "dropped": [reason for use in uses for reason in use.dropped],
+    }
+
+
+def imported_answer(done: ImportReport) -> dict[str, Any]:
+    """Return the counts of an import."""
+    return {
+        "files": done.files,
+        "sessions": len(done.sessions),
+        "session_ids": list(done.sessions),
+        "messages": done.messages,
+        "revised": done.revised,
+        "duplicates": done.duplicates,
+        "skipped": done.skipped.total(),
+        "reasons": dict(sorted(done.skipped.items())),
+        "waiting": done.waiting,
+        "undated": done.undated,
+        "future": list(done.future),
+        "redacted": done.redacted,
+        "quarantined": len(done.quarantined),
+        "quarantine": [item.id for item in done.quarantined],
+        "dropped": done.dropped,
+        "unusable": [str(path) for path in done.unusable],
+        "unread": [{"path": str(file.path), "reason": file.reason} for file in done.unread],
+    }
+
+
+def waiting_answer(item: ReviewItem) -> dict[str, Any]:
+    """Return a text that waits for a person."""
+    return {**dataclasses.asdict(item), "findings": [dict(finding) for finding in item.findings]}
+
+
+def lineage_answer(found: Lineage) -> dict[str, Any]:
+    """Return where an entry comes from and what became of it."""
+    entry = found.entry
+    return {
+        "id": found.id, "state": found.state, "status": found.words, "archived": found.standing.archived,
+        "superseded_by": found.standing.by or None, "ended": found.standing.date or None,
+        "reason": found.standing.reason,
+        "supersedes": list(found.supersedes), "question": found.question,
+        "path": found.path, "text": entry.text if entry else "",
+        "events": [dataclasses.asdict(event) for event in found.events],
+        "turns": [dataclasses.asdict(turn) for turn in found.turns],
+    }  # fmt: skip

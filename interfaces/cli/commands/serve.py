@@ -1,0 +1,71 @@
+"""Define ``memory serve``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ..invocation import Invocation, homes_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_home.home import Home
+
+__all__ = ["serve"]
+
+
+@homes_command(
+    "serve",
+    examples=(
+        ("Keep the home here warm, until nobody asks for half an hour", "memory serve"),
+        ("Serve two homes until Ctrl-C", "memory serve --home ~/agent --home ~/team --idle-minutes 0"),
+        ("End the service of the home here", "memory serve --stop"),
+    ),
+)
+@click.option("--idle-minutes", type=click.FloatRange(min=0), metavar="N", help="End after N minutes without requests.")
+@click.option("--stop", is_flag=True, help="End the service that runs.")
+def serve(invocations: Sequence[Invocation], idle_minutes: float | None, stop: bool) -> None:
+    """Answer commands from one warm process.
+
+    While it runs, `memory prompt`, `search`, `remember`, `cite` and `done` ask it over a socket in the home's machine
+    state, which only you can open. They run by themselves as before when it does not answer within 20 ms. It ends after
+    30 minutes without a request, unless `[serve]` in agent.toml or --idle-minutes says otherwise. AGENT_HOME_SERVICE=0
+    keeps a command from asking it.
+    """
+    homes = [invocation.home for invocation in invocations]
+    if stop:
+        _stop(invocations[0], homes)
+        return
+    try:
+        from interfaces.service.server import serve as run
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the service needs the package {error.name}. Install it with: pip install 'agent-home[service]'"
+        ) from error
+    from interfaces.service.settings import ServeSettings
+
+    settings = homes[0].manifest.settings("serve", ServeSettings)
+    minutes = settings.idle_minutes if idle_minutes is None else idle_minutes
+    invocations[0].show({"homes": [str(home.root) for home in homes], "idle_minutes": minutes}, _lines(homes, minutes))
+    run(homes, idle_s=minutes * 60)
+
+
+def _lines(homes: Sequence[Home], minutes: float) -> list[str]:
+    until = f"until {minutes:g} minutes pass without a request, or Ctrl-C" if minutes else "until Ctrl-C"
+    return [f"serving {', '.join(str(home.root) for home in homes)} {until}"]
+
+
+def _stop(invocation: Invocation, homes: Sequence[Home]) -> None:
+    from interfaces.service.client import exchange
+    from interfaces.service.socket_place import socket_path
+
+    stopped = []
+    for home in homes:
+        try:
+            if exchange(socket_path(home.root), "POST", "/stop", yes_s=2.0)[0] == 200:
+                stopped.append(str(home.root))
+        except (OSError, ValueError):
+            continue
+    invocation.show({"stopped": stopped}, [f"stopped: {root}" for root in stopped] or ["no service runs"])

@@ -1,0 +1,37 @@
+"""Run a command of ``memory`` in this process for another one, with its surroundings and its streams."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from interfaces.cli import cli
+from interfaces.cli.exit_codes import DEFECT
+from interfaces.cli.surroundings import CallSurroundings, surrounded_by
+
+from .client import FORWARDED, Answer
+
+__all__ = ["run_command"]
+
+
+def run_command(arguments: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Answer:
+    """Run the command line *arguments* as if it had been started in *folder* with the variables *environ*.
+
+    Raises:
+        ValueError: the command is none that the service runs.
+    """
+    if not arguments or arguments[0] not in FORWARDED:
+        raise ValueError(f"the service does not run {arguments[:1]!r}")
+    out, err = io.StringIO(), io.StringIO()
+    given = CallSurroundings(environ=environ, folder=folder, out=out, err=err)
+    with surrounded_by(given):
+        try:
+            code = cli.main(list(arguments), prog_name="memory", standalone_mode=False)
+        except click.exceptions.Exit as stop:
+            code = stop.exit_code
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else DEFECT
+    return Answer(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
