@@ -20,6 +20,7 @@ from agent_home.last_manifest import with_last_manifest
 from .indexing import home_embedder, index_changes
 
 if TYPE_CHECKING:
+    from agent_home.documents.entry import Entry
     from agent_home.imports import ImportReport
     from agent_home.store.lineage import Lineage
     from assembler.receipt import Receipt
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from recall.search.hybrid import Mode, SearchResult, Unit
 
 __all__ = ["AgentHome", "create_home", "open_home"]
+
+#: Hits among which those with a tag are looked for.
+_MOST_HITS = 1000
 
 
 def open_home(folder: str | os.PathLike[str] | None = None, *, warn: Callable[[str], None] | None = None) -> AgentHome:
@@ -131,6 +135,7 @@ class AgentHome:
         mode: Mode = "hybrid",
         audience: str = "owner",
         unit: Unit = "passage",
+        tags: Sequence[str] = (),
         now: datetime | None = None,
     ) -> SearchResult:
         """Return the *k* passages that best answer *query*, best first. Changed files are indexed first.
@@ -142,6 +147,7 @@ class AgentHome:
             mode: by words (lexical), vectors (vector) or both (hybrid).
             audience: who will see the hits.
             unit: ``passage``, or ``session`` for whole conversations and files.
+            tags: only entries that have all of these tags. Other layers have none.
             now: gives "yesterday" a meaning.
 
         Raises:
@@ -157,11 +163,31 @@ class AgentHome:
         settings = home.manifest.settings("recall", RecallSettings)
         embedder = None if mode == "lexical" else home_embedder(home, self._warn, build_missing=False)
         fresh = ensure_fresh(home, settings, embedder)
+        places = tuple(layers) if layers else None
         found = search(
-            home, query, settings=settings, embedder=embedder, k=k, layers=tuple(layers) if layers else None, mode=mode,
-            audience=audience, now=now or present(), duplicates="collapse", unit=unit,
+            home, query, settings=settings, embedder=embedder, k=_MOST_HITS if tags else k,
+            layers=("memory",) if tags else places, mode=mode, audience=audience, now=now or present(),
+            duplicates="collapse", unit=unit,
         )  # fmt: skip
-        return replace(found, degraded=tuple(dict.fromkeys((*fresh.degraded, *found.degraded))))
+        hits = [hit for hit in found.hits if _has_tags(hit.text, tags)][:k] if tags else found.hits
+        return replace(found, hits=tuple(hits), degraded=tuple(dict.fromkeys((*fresh.degraded, *found.degraded))))
+
+    def tagged(self, tags: Sequence[str], *, audience: str = "owner") -> list[Entry]:
+        """Return the live entries of memory that have all of *tags*, newest first. Case does not matter."""
+        from agent_home import storage
+        from agent_home.documents.document import parse
+        from agent_home.documents.entry import superseded_by
+        from agent_home.home import MEMORY
+
+        home = self._fresh()
+        if not home.may_read(MEMORY, audience):
+            return []
+        entries = list(parse(storage.read_text(home.root / MEMORY)).entries())
+        replaced = superseded_by(entries)
+        live = [entry for entry in entries if not entry.retired and entry.id not in replaced]
+        return sorted(
+            (entry for entry in live if _covers(entry.tags, tags)), key=lambda entry: entry.date, reverse=True
+        )
 
     def history(self, entry_id: str) -> Lineage:
         """Return where an entry comes from: commits, sessions and turns, and what became of it.
@@ -172,6 +198,20 @@ class AgentHome:
         from agent_home.store.lineage import lineage
 
         return lineage(self._fresh(), entry_id)
+
+    def require_session(self, session: str) -> None:
+        """Check that *session* has a transcript.
+
+        Raises:
+            NoSuchSession: there is none.
+        """
+        from agent_home.store import closings, transcript
+        from distill.errors import NoSuchSession
+
+        home = self._fresh()
+        if transcript.session_path(home, session) is None:
+            known = [item.session for item in transcript.sessions(home)]
+            raise NoSuchSession(session, known, closings.absent_transcripts(home))
 
     def review(self, *, now: datetime | None = None) -> list[ReviewItem]:
         """Return the texts that wait for a person, oldest first. Only a person decides: `memory review`."""
@@ -328,6 +368,17 @@ class AgentHome:
     def _index(self, home: Home) -> None:
         for problem in index_changes(home, self._warn):
             self._warn(problem)
+
+
+def _has_tags(text: str, tags: Sequence[str]) -> bool:
+    from agent_home.documents.entry import parse_entry
+
+    entry = parse_entry(text + "\n")
+    return entry is not None and _covers(entry.tags, tags)
+
+
+def _covers(own: Sequence[str], tags: Sequence[str]) -> bool:
+    return {tag.strip().casefold() for tag in tags} <= {tag.casefold() for tag in own}
 
 
 def _continued(home: Home, session: str) -> Any:

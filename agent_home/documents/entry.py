@@ -41,7 +41,9 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 INDEX_TITLE_CHARS = 48
 ENTRY_ID = lazy_regex(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: A continuation line that starts with one of these names holds fields. All others are detail text.
-FIELDS = ("Evidence", "Sources", "Origin", "About", "Tags", "Until", "Supersedes", "Superseded-By", "State", "Protected")
+FIELDS = (
+    "Evidence", "Sources", "Origin", "About", "Tags", "Until", "Supersedes", "Superseded-By", "State", "Protected",
+)  # fmt: skip
 #: Prefixes of the ``State`` of a resolved entry.
 _RESOLVED = ("resolved", "done", "closed", "已解决", "已完成", "已关闭")
 #: Prefixes of the ``State`` of an entry whose claim was taken back.
@@ -131,6 +133,11 @@ class Entry:
     @property
     def prefix(self) -> str:
         return self.id[:2]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The words of the field ``Tags``, in order."""
+        return tuple(tag.strip() for tag in self.fields.get("Tags", "").split(",") if tag.strip())
 
     @property
     def resolved(self) -> bool:

@@ -55,6 +55,7 @@ COMMANDS = {
     },
     "Service": {
         "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
+        "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
     "Index": {
         "sync": ("interfaces.cli.commands.sync:sync", "Bring the search index up to date."),

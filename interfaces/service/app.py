@@ -1,67 +1,176 @@
-"""Own the ASGI application of the service: commands over the socket, HTTP for everybody else."""
+"""Own the ASGI application of the service: commands over a socket, and HTTP."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Mapping
+import re
+import time
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .activity import Activity
+from .body_limit import BodyLimit, BodyTooLarge
+from .callers import Callers
 from .client import package, shared_environment
 from .command_runner import run_command
+from .endpoints import ENDPOINTS, Endpoint, Service
+from .jobs import Jobs
+from .metrics import Metrics
+from .openapi import document
+from .problem import Problem, problem_of
 from .source_stamp import SourceStamp
 
-__all__ = ["application"]
+__all__ = ["LOGGER", "application"]
+
+#: One line of JSON for each request that is no command: no text, no name of a session, no query.
+LOGGER = logging.getLogger("agent_home.service")
+_LOGGED_FRAMES = 5
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+Answerer = Callable[[Request], Awaitable[Response]]
 
 
-def application(activity: Activity) -> Starlette:
-    """Return the application. *activity* learns of each request."""
-    stamp = SourceStamp()
-
-    async def command(request: Request) -> Response:
-        if request.scope["server"][1] is not None:  # a port: only the socket proves who asks
-            return JSONResponse({"error": "not found"}, 404)
-        given: Mapping[str, Any] = json.loads(await request.body())
-        refused = _refusal(given, stamp)
-        if refused:
-            if stamp.changed():
-                activity.end()
-            return JSONResponse({"error": refused}, 409)
-        answer = await run_in_threadpool(run_command, given["arguments"], Path(given["folder"]), given["environ"])
-        return JSONResponse(answer._asdict())
-
-    async def stop(request: Request) -> Response:
-        if request.scope["server"][1] is not None:
-            return JSONResponse({"error": "not found"}, 404)
-        activity.end()
-        return JSONResponse({"process": os.getpid()})
+def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1 << 20) -> Starlette:
+    """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request."""
+    jobs = Jobs()
+    service = Service(
+        callers=callers, jobs=jobs, metrics=Metrics(callers.homes, lambda: jobs.waiting), activity=activity
+    )
+    described = json.dumps(document(ENDPOINTS)).encode()
 
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    app = Starlette(
-        routes=[
-            Route("/command", command, methods=["POST"]),
-            Route("/stop", stop, methods=["POST"]),
-            Route("/health", health),
-        ]
-    )
+    async def openapi(_request: Request) -> Response:
+        return Response(described, media_type="application/json")
+
+    routes = [
+        Route("/command", _command(callers, activity), methods=["POST"]),
+        Route("/stop", _stop(callers, activity), methods=["POST"]),
+        Route("/health", _open(service, "/health", health)),
+        Route("/openapi.json", _open(service, "/openapi.json", openapi)),
+        *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in ENDPOINTS),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+    app.add_middleware(BodyLimit, most_bytes=max_body_bytes)
     app.add_middleware(activity.middleware)
     return app
 
 
+def _answered(service: Service, endpoint: Endpoint) -> Answerer:
+    """Return the answerer of an endpoint: identify the caller, check the scope, and turn errors into problems."""
+
+    async def answer(request: Request) -> Response:
+        caller = await run_in_threadpool(service.callers.identify, request)
+        request.state.caller = caller.name
+        request.state.private = caller.audience != "owner"
+        caller.require(endpoint.scope)
+        return await endpoint.handler(service, caller, request)
+
+    return _open(service, endpoint.path, answer)
+
+
+def _open(service: Service, path: str, answer: Answerer) -> Answerer:
+    """Return *answer* with a request id, a line in the log, and errors as problems."""
+
+    async def answered(request: Request) -> Response:
+        begun = time.perf_counter()
+        given = request.headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request.state.caller, request.state.private = "", True
+        try:
+            service.callers.require_own_host(request)
+            response = await answer(request)
+        except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
+            response = _problem_response(_as_problem(error, private=request.state.private), request_id)
+            if response.status_code == 500:
+                LOGGER.error("%s", json.dumps(_defect(error, request_id)))  # noqa: TRY400 - no content
+        response.headers["X-Request-Id"] = request_id
+        response.headers["Cache-Control"] = "no-store"
+        spent = time.perf_counter() - begun
+        service.metrics.request(path, response.status_code, spent)
+        line = {
+            "request": request_id, "method": request.method, "route": path, "status": response.status_code,
+            "ms": round(spent * 1000, 1), "token": request.state.caller,
+        }  # fmt: skip
+        LOGGER.info("%s", json.dumps(line))
+        return response
+
+    return answered
+
+
+def _as_problem(error: Exception, *, private: bool) -> Problem:
+    if isinstance(error, BodyTooLarge):
+        return Problem(413, f"the body is larger than {error.most_bytes} bytes")
+    return problem_of(error, private=private)
+
+
+def _defect(error: Exception, request_id: str) -> dict[str, str]:
+    """Return the kind and the places of *error* for the log. Its message may hold memory."""
+    frames = traceback.extract_tb(error.__traceback__)[-_LOGGED_FRAMES:]
+    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    return {"request": request_id, "error": type(error).__name__, "at": places}
+
+
+def _problem_response(problem: Problem, request_id: str) -> Response:
+    return JSONResponse({"error": str(problem), "request": request_id}, problem.status, headers=problem.headers)
+
+
+async def _not_found(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(getattr(error, "headers", None) or {})
+    text = "no such path. /openapi.json lists them" if status == 404 else "another method is needed"
+    return JSONResponse({"error": text, "request": uuid.uuid4().hex}, status, headers=headers)
+
+
+def _command(callers: Callers, activity: Activity) -> Answerer:
+    """Return the answerer of commands that a process of this user passes on. A port has no such path."""
+    stamp = SourceStamp()
+
+    async def answer(request: Request) -> Response:
+        if not callers.on_socket(request):
+            raise HTTPException(404)
+        try:
+            given: Mapping[str, Any] = json.loads(await request.body())
+            refused = _refusal(given, stamp)
+            if refused:
+                if stamp.changed():
+                    activity.end()
+                return JSONResponse({"error": refused}, 409)
+            done = await run_in_threadpool(run_command, given["arguments"], Path(given["folder"]), given["environ"])
+        except (ValueError, KeyError, TypeError) as error:
+            return JSONResponse({"error": f"no command: {type(error).__name__}"}, 400)
+        return JSONResponse(done._asdict())
+
+    return answer
+
+
 def _refusal(given: Mapping[str, Any], stamp: SourceStamp) -> str:
     """Return why this process would answer otherwise than the one that asks, or an empty string."""
-    if given.get("package") != package() or stamp.changed():
+    if given["package"] != package() or stamp.changed():
         return "another version of agent-home"
-    if given.get("shared") != shared_environment(os.environ):
+    if given["shared"] != shared_environment(os.environ):
         return "other environment variables"
     return ""
+
+
+def _stop(callers: Callers, activity: Activity) -> Answerer:
+    async def answer(request: Request) -> Response:
+        if not callers.on_socket(request):
+            raise HTTPException(404)
+        activity.end()
+        return JSONResponse({"process": os.getpid()})
+
+    return answer

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import uvicorn
 
@@ -18,8 +19,10 @@ from agent_home.home import Home
 from agent_home.lock import hold
 
 from .activity import Activity
-from .app import application
+from .app import LOGGER, application
+from .callers import Callers
 from .command_runner import run_command
+from .settings import ServeSettings
 from .socket_place import short_path, socket_path
 
 __all__ = ["AlreadyServed", "serve"]
@@ -39,23 +42,48 @@ class AlreadyServed(HomeError):
         self.home = home
 
 
-def serve(homes: Sequence[Home], *, idle_s: float) -> None:
+def serve(
+    homes: Sequence[Home],
+    *,
+    settings: ServeSettings,
+    idle_s: float,
+    port: tuple[str, int] | None = None,
+    hosts: Sequence[str] = (),
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Serve *homes* until a signal, a request to stop, or *idle_s* seconds without requests. 0 means no such limit.
+
+    *port* is the address and port of HTTP, if any, and *hosts* further names under which it answers. *ready* is called
+    when every socket listens.
 
     Raises:
         AlreadyServed: another process serves one of them.
-        OSError: a socket cannot be made.
+        OSError: a socket cannot be made, or the port is taken.
     """
     sys.setswitchinterval(_SWITCH_S)
+    _log_to_standard_error()
     activity = Activity(idle_s)
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(_listening(home)) for home in homes]
+        by_address = {made.getsockname(): home for made, home in zip(sockets, homes, strict=True)}
+        if port is not None:
+            sockets.append(stack.enter_context(socket.create_server(port, backlog=_BACKLOG)))
+        ready()
+        callers = Callers(by_address, hosts=hosts, per_minute=settings.requests_per_minute)
         config = uvicorn.Config(
-            application(activity), log_level="warning", access_log=False, lifespan="off", ws="none",
+            application(callers, activity, max_body_bytes=settings.max_body_bytes),
+            log_level="warning", access_log=False, lifespan="off", ws="none",
             server_header=False, timeout_graceful_shutdown=_GRACE_S,
         )  # fmt: skip
         threading.Thread(target=_warm_up, args=(homes,), name="warm-up", daemon=True).start()
         asyncio.run(_run(uvicorn.Server(config), sockets, activity))
+
+
+def _log_to_standard_error() -> None:
+    if not LOGGER.handlers:
+        LOGGER.addHandler(logging.StreamHandler(sys.stderr))
+        LOGGER.setLevel(logging.INFO)
+        LOGGER.propagate = False
 
 
 async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: Activity) -> None:

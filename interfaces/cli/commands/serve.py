@@ -25,14 +25,26 @@ __all__ = ["serve"]
     ),
 )
 @click.option("--idle-minutes", type=click.FloatRange(min=0), metavar="N", help="End after N minutes without requests.")
+@click.option("--http", "address", metavar="HOST:PORT", help="Also answer HTTP, for those who have a token.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="Name under which HTTP answers. May be repeated."
+)
 @click.option("--stop", is_flag=True, help="End the service that runs.")
-def serve(invocations: Sequence[Invocation], idle_minutes: float | None, stop: bool) -> None:
+def serve(
+    invocations: Sequence[Invocation],
+    idle_minutes: float | None,
+    address: str | None,
+    hosts: tuple[str, ...],
+    stop: bool,
+) -> None:
     """Answer commands from one warm process.
 
     While it runs, `memory prompt`, `search`, `remember`, `cite` and `done` ask it over a socket in the home's machine
     state, which only you can open. They run by themselves as before when it does not answer within 20 ms. It ends after
     30 minutes without a request, unless `[serve]` in agent.toml or --idle-minutes says otherwise. AGENT_HOME_SERVICE=0
     keeps a command from asking it.
+
+    With --http, programs ask over HTTP with a bearer token (`memory token add`). /openapi.json describes the requests.
     """
     homes = [invocation.home for invocation in invocations]
     if stop:
@@ -48,13 +60,25 @@ def serve(invocations: Sequence[Invocation], idle_minutes: float | None, stop: b
 
     settings = homes[0].manifest.settings("serve", ServeSettings)
     minutes = settings.idle_minutes if idle_minutes is None else idle_minutes
-    invocations[0].show({"homes": [str(home.root) for home in homes], "idle_minutes": minutes}, _lines(homes, minutes))
-    run(homes, idle_s=minutes * 60)
+    port = _port(address) if address else None
+    data = {"homes": [str(home.root) for home in homes], "idle_minutes": minutes, "http": address}
+    run(
+        homes, settings=settings, idle_s=minutes * 60, port=port, hosts=hosts,
+        ready=lambda: invocations[0].show(data, _lines(homes, minutes, address)),
+    )  # fmt: skip
 
 
-def _lines(homes: Sequence[Home], minutes: float) -> list[str]:
+def _port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not port.isdigit() or int(port) > 65_535:
+        raise click.UsageError(f"--http is {address!r}. Write an address and a port, like 127.0.0.1:8080")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _lines(homes: Sequence[Home], minutes: float, address: str | None) -> list[str]:
     until = f"until {minutes:g} minutes pass without a request, or Ctrl-C" if minutes else "until Ctrl-C"
-    return [f"serving {', '.join(str(home.root) for home in homes)} {until}"]
+    served = [f"serving {', '.join(str(home.root) for home in homes)} {until}"]
+    return [*served, f"http://{address}/openapi.json describes the requests"] if address else served
 
 
 def _stop(invocation: Invocation, homes: Sequence[Home]) -> None:

@@ -1,0 +1,91 @@
+"""Define ``memory token``, with which a person gives programs access over HTTP."""
+
+from __future__ import annotations
+
+import click
+
+from agent_home.audience import Audience
+
+from ..command import Command, Group
+from ..invocation import Invocation, options
+
+__all__ = ["token"]
+
+#: Copied from ``interfaces.service.tokens``, so that ``--help`` stays quick. A test compares them.
+SCOPES = ("read", "write", "review")
+
+
+@click.group(
+    "token",
+    cls=Group,
+    examples=(
+        ("Let a pod read and write", "memory token add watchdog --scope read --scope write"),
+        ("List the tokens", "memory token list"),
+        ("Take one away", "memory token remove watchdog"),
+    ),
+)
+def token() -> None:
+    """Give programs access over HTTP.
+
+    A token belongs to one home. It is shown once, and only its digest is kept, on this machine. The service of the home
+    (`memory serve --http`) looks it up for each request, so a removed token is refused at once.
+    """
+
+
+@token.command(
+    "add",
+    cls=Command,
+    examples=(
+        ("Let a job read what jobs may read", "memory token add nightly"),
+        (
+            "Let your own assistant read and write",
+            "memory token add laptop --scope read --scope write --audience owner",
+        ),
+    ),
+)
+@click.argument("name", metavar="NAME")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="May be repeated (default: read).")
+@click.option(
+    "--audience", default="job", show_default=True, type=click.Choice([str(name) for name in Audience]),
+    help="Who sees the answers.",
+)  # fmt: skip
+@options
+def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str) -> None:
+    """Make a token and print it.
+
+    With the scope read it gets prompts and searches, as its audience may see them. With write it stores, appends,
+    closes, cites and ends. With review it lists what waits. No token decides. User messages that a token of another
+    audience than owner appends are a participant's.
+    """
+    from interfaces.service.tokens import add_token
+
+    home = invocation.home
+    made = add_token(home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment)
+    invocation.warn("this is the only time that the token is shown")
+    data = {"name": name, "token": made, "scopes": list(scopes or ("read",)), "audience": audience}
+    invocation.show(data, [made])
+
+
+@token.command("list", cls=Command, examples=(("List them as JSON", "memory token list --json"),))
+@options
+def list_(invocation: Invocation) -> None:
+    """List the tokens of the home, without their secrets."""
+    from interfaces.service.tokens import tokens
+
+    found = tokens(invocation.home)
+    rows = [
+        {"name": item.name, "scopes": list(item.scopes), "audience": item.audience, "made": item.made} for item in found
+    ]
+    lines = [f"{item.name:20}  {','.join(item.scopes):18}  {item.audience:8}  {item.made[:10]}" for item in found]
+    invocation.show({"tokens": rows}, lines or ["no tokens"])
+
+
+@token.command("remove", cls=Command, examples=(("Take a token away", "memory token remove watchdog"),))
+@click.argument("name", metavar="NAME")
+@options
+def remove(invocation: Invocation, name: str) -> None:
+    """Take a token away. Requests with it are refused from now on."""
+    from interfaces.service.tokens import remove_token
+
+    remove_token(invocation.home, name)
+    invocation.show({"removed": name}, [f"removed {name}"])

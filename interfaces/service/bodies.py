@@ -1,0 +1,118 @@
+"""Own the shapes of requests. They are checked before anything runs, and the OpenAPI document is made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = [
+    "MESSAGES",
+    "CiteBody",
+    "EntryBody",
+    "MessageBody",
+    "MessagesBody",
+    "PromptBody",
+    "ResolveBody",
+    "SearchBody",
+    "StoreBody",
+]
+
+#: Most messages of one request.
+MESSAGES = 1000
+_TEXT = 65_536
+_NAME = 256
+
+
+class _Body(BaseModel):
+    """A request body. An unknown key is an error, so that a mistyped one does not pass silently."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=_TEXT)
+
+
+class StoreBody(_Body):
+    """A memory to store, as agents without a host do."""
+
+    content: str = Field(min_length=1, max_length=_TEXT, description="The statement.")
+    tags: list[str] = Field(default=[], max_length=32, description="Words by which it is found.")
+    type: Literal["preference", "decision", "lesson", "correction", "thread", "fact"] | None = None
+
+
+class SearchBody(_Body):
+    """A question to memory, conversations and knowledge."""
+
+    query: str = Field(default="", max_length=_TEXT)
+    tags: list[str] = Field(default=[], max_length=32, description="Only entries that have all of these tags.")
+    limit: int = Field(default=10, ge=1, le=1000)
+    layers: list[str] = Field(default=[], max_length=16, description="Such as memory, sessions, knowledge.")
+    mode: Literal["hybrid", "lexical", "vector"] = "hybrid"
+    audience: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _other_names(cls, data: Any) -> Any:
+        """Accept the names that clients of other memory servers use."""
+        if not isinstance(data, dict):
+            return data
+        renamed = {"q": "query", "k": "limit", "top_k": "limit", "in": "layers"}
+        return {renamed.get(name, name): value for name, value in data.items()}
+
+
+class PromptBody(_Body):
+    """A request for the system prompt."""
+
+    message: str = Field(default="", max_length=_TEXT)
+    window: int = Field(default=0, ge=0, le=10**9)
+    used: int = Field(default=0, ge=0, le=10**9)
+    audience: str = ""
+    session: str = Field(default="", max_length=_NAME)
+    resume: str = Field(default="", max_length=_NAME)
+
+
+class MessageBody(_Body):
+    """A message of a conversation."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=4 << 20)
+
+    role: Literal["user", "assistant", "tool", "system", "participant"]
+    content: str
+    id: str = Field(default="", max_length=_NAME)
+    ts: str = Field(default="", max_length=64)
+    name: str = Field(default="", max_length=_NAME)
+    account: str = Field(default="", max_length=_NAME)
+    channel: str = Field(default="", max_length=_NAME)
+    cwd: str = Field(default="", max_length=4096)
+
+
+class MessagesBody(_Body):
+    """Messages to append to a session."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=4 << 20)
+
+    messages: list[MessageBody] = Field(min_length=1, max_length=MESSAGES)
+
+
+class EntryBody(_Body):
+    """An entry to write on purpose."""
+
+    text: str = Field(min_length=1, max_length=_TEXT)
+    type: Literal["preference", "decision", "lesson", "correction", "thread", "fact"] | None = None
+    about: str = Field(default="", max_length=_NAME)
+    until: str = Field(default="", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
+    replaces: str = Field(default="", max_length=_NAME)
+    tags: list[str] = Field(default=[], max_length=32)
+    dry_run: bool = False
+
+
+class ResolveBody(_Body):
+    """How an entry ended."""
+
+    how: str = Field(default="", max_length=_TEXT)
+    dry_run: bool = False
+
+
+class CiteBody(_Body):
+    """Entries that were useful."""
+
+    ids: list[str] = Field(min_length=1, max_length=200)
+    session: str = Field(default="", max_length=_NAME)

@@ -1,0 +1,130 @@
+"""Decide who asks: a program of this user over the home's socket, or the holder of a bearer token over a port."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from agent_home.audience import Audience
+from agent_home.home import Home
+
+from .problem import Problem
+from .tokens import SCOPES, find_token
+
+__all__ = ["Caller", "Callers"]
+
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, for which home, with which scopes. *audience* is who sees the answers."""
+
+    name: str
+    home: Home
+    scopes: tuple[str, ...]
+    audience: str
+
+    def require(self, scope: str, *, owner: bool = False) -> None:
+        """Refuse a caller without *scope*, or with *owner* one whose audience is another.
+
+        Raises:
+            Problem: with status 403.
+        """
+        if scope not in self.scopes:
+            raise Problem(403, f"this token has no scope {scope!r}. Make one: memory token add NAME --scope {scope}")
+        if owner and self.audience != Audience.owner:
+            raise Problem(403, "only a token for the audience 'owner' may see this")
+
+    def audience_for(self, asked: str) -> str:
+        """Return the audience of an answer: the caller's own, or for the owner any that is *asked* for.
+
+        Raises:
+            Problem: an unknown audience, or one that the caller is not.
+        """
+        if not asked or asked == self.audience:
+            return self.audience
+        if asked not in tuple(Audience):
+            raise Problem(422, f"unknown audience {asked!r}. Known audiences: {', '.join(Audience)}")
+        if self.audience != Audience.owner:
+            raise Problem(403, f"this token answers the audience {self.audience!r} alone")
+        return asked
+
+
+class Callers:
+    """The homes of a service, and who may ask about them.
+
+    *sockets* maps the address of each socket to its home. *hosts* are names under which the port may be reached besides
+    those of this machine. A browser's page of another origin is refused.
+    """
+
+    def __init__(self, sockets: Mapping[str, Home], *, hosts: Sequence[str] = (), per_minute: int = 600) -> None:
+        self._sockets = dict(sockets)
+        self._hosts = _LOCAL_HOSTS | {host.casefold() for host in hosts}
+        self._per_minute = per_minute
+        self._asked: dict[str, deque[float]] = {}
+
+    @property
+    def homes(self) -> list[Home]:
+        """The homes that are served."""
+        return list(self._sockets.values())
+
+    def on_socket(self, request: Request) -> bool:
+        """Return whether *request* came over a socket, which only programs of this user can open."""
+        return request.scope["server"][1] is None
+
+    def require_own_host(self, request: Request) -> None:
+        """Refuse a request that a page of another site made, by its ``Origin`` or by a forged ``Host``.
+
+        Raises:
+            Problem: with status 403 or 421.
+        """
+        if self.on_socket(request):
+            return
+        host = _without_port(request.headers.get("host", ""))
+        if host not in self._hosts:
+            raise Problem(421, "unknown host. Start the service with --allow-host to answer under another name")
+        if "origin" in request.headers:
+            raise Problem(403, "requests of web pages are not answered")
+
+    def identify(self, request: Request) -> Caller:
+        """Return who asks.
+
+        Raises:
+            Problem: no valid token (401), or too many requests (429).
+        """
+        if self.on_socket(request):
+            home = self._sockets[request.scope["server"][0]]
+            return Caller(name="socket", home=home, scopes=SCOPES, audience=Audience.owner)
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        for home in self.homes:
+            token = find_token(home, given.strip()) if kind.casefold() == "bearer" else None
+            if token is not None:
+                self._count(f"{home.root}\0{token.name}")
+                return Caller(name=token.name, home=home, scopes=token.scopes, audience=token.audience)
+        raise Problem(
+            401, "no valid bearer token. Make one: memory token add NAME", headers={"WWW-Authenticate": "Bearer"}
+        )
+
+    def _count(self, name: str) -> None:
+        """Note a request of the token *name*, and refuse one too many in a minute."""
+        now = time.monotonic()
+        asked = self._asked.setdefault(name, deque())
+        while asked and now - asked[0] > _MINUTE_S:
+            asked.popleft()
+        if len(asked) >= self._per_minute:
+            wait = max(1, round(_MINUTE_S - (now - asked[0])))
+            raise Problem(429, f"more than {self._per_minute} requests in a minute", headers={"Retry-After": str(wait)})
+        asked.append(now)
+
+
+def _without_port(host: str) -> str:
+    host = host.strip().casefold()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]

@@ -1,0 +1,303 @@
+"""Own the HTTP endpoints: each checks its request, calls one method of the Python API and renders the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent_home.documents.entry import Entry, parse_entry
+from agent_home.home import MEMORY
+from interfaces.answers import (
+    cited_answer,
+    closed_answer,
+    finished_answer,
+    imported_answer,
+    lineage_answer,
+    remembered_answer,
+    search_answer,
+    waiting_answer,
+)
+from interfaces.api import AgentHome
+
+from .activity import Activity
+from .bodies import CiteBody, EntryBody, MessagesBody, PromptBody, ResolveBody, SearchBody, StoreBody
+from .callers import Caller, Callers
+from .jobs import Jobs
+from .metrics import Metrics
+from .problem import Problem
+
+__all__ = ["ENDPOINTS", "Endpoint", "Service"]
+
+B = TypeVar("B", bound=BaseModel)
+_LISTS = frozenset({"tags", "layers", "in", "ids"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What endpoints share."""
+
+    callers: Callers
+    jobs: Jobs
+    metrics: Metrics
+    activity: Activity
+
+
+Handler = Callable[[Service, Caller, Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """An endpoint: methods and path, the scope that it needs, its handler, and what the OpenAPI document says."""
+
+    methods: tuple[str, ...]
+    path: str
+    scope: str
+    handler: Handler
+    summary: str
+    body: type[BaseModel] | None = None
+    statuses: tuple[int, ...] = (200,)
+
+
+async def _store(service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, StoreBody)
+    done = await run_in_threadpool(_agent(caller).remember, given.content, kind=given.type, tags=given.tags)
+    service.metrics.guard(stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined))
+    answer = remembered_answer(done, ())
+    if not _reads_memory(caller):
+        return JSONResponse({"success": not done.quarantined}, 422 if done.quarantined else 200)
+    if done.quarantined:
+        why = "the guard held it back. A person sees it with `memory review`"
+        return JSONResponse({"success": False, "error": why, **answer}, 422)
+    return JSONResponse({"success": True, **answer, "tags": given.tags})
+
+
+async def _search(service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, SearchBody)
+    audience = caller.audience_for(given.audience)
+    agent = _agent(caller)
+    if not given.query.strip():
+        if not given.tags:
+            raise Problem(422, "query: write a question or words, or name tags")
+        entries = await run_in_threadpool(agent.tagged, given.tags, audience=audience)
+        rows = [_entry_row(entry) for entry in entries[: given.limit]]
+        return JSONResponse({"success": True, "content": rows, "hits": [], "degraded": []})
+    found = await run_in_threadpool(
+        agent.search, given.query, k=given.limit, layers=given.layers or None, mode=given.mode, audience=audience,
+        tags=given.tags,
+    )  # fmt: skip
+    service.metrics.search(found)
+    answer = search_answer(found, found.degraded)
+    return JSONResponse({"success": True, "content": [_hit_row(hit) for hit in answer["hits"]], **answer})
+
+
+async def _prompt(service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, PromptBody)
+    if given.resume:
+        caller.require("read", owner=True)
+    receipt = await run_in_threadpool(
+        _agent(caller).prompt, given.message, window=given.window, used=given.used,
+        audience=caller.audience_for(given.audience), session=given.session, resume=given.resume,
+    )  # fmt: skip
+    service.metrics.prompt(receipt)
+    answer = receipt.as_dict()
+    if caller.audience_for(given.audience) != "owner":
+        answer = {key: answer[key] for key in _SHOWN_TO_OTHERS if key in answer}
+    return JSONResponse(answer)
+
+
+#: Keys of a prompt's receipt for other audiences. The rest names files, entries and passages that they may not know of.
+_SHOWN_TO_OTHERS = ("text", "tokens", "budget", "tier", "window", "sha256", "stable_prefix_tokens")
+
+
+async def _messages(service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, MessagesBody)
+    rows = [message.model_dump(exclude_defaults=True) for message in given.messages]
+    if caller.audience != "owner":
+        # Only a token of the owner's may bring the owner's words.
+        rows = [{**row, "role": "participant"} if row["role"] == "user" else row for row in rows]
+    done = await run_in_threadpool(_agent(caller).append, request.path_params["session"], rows)
+    service.metrics.guard(stored=done.messages, redacted=done.redacted, quarantined=len(done.quarantined))
+    return JSONResponse(imported_answer(done))
+
+
+async def _close(service: Service, caller: Caller, request: Request) -> Response:
+    agent, session = _agent(caller), request.path_params["session"]
+    await run_in_threadpool(agent.require_session, session)
+    service.activity.begin()
+
+    def work() -> dict[str, Any]:
+        done = agent.close(session)
+        return closed_answer(done) if _reads_memory(caller) else {"session": session}
+
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.call_soon_threadsafe(service.activity.finish)
+
+    job = service.jobs.start("close", _owner(caller), work, ended)
+    return JSONResponse(job.as_dict(), 202, headers={"Location": f"/jobs/{job.id}", "Retry-After": "1"})
+
+
+async def _job(service: Service, caller: Caller, request: Request) -> Response:
+    job = service.jobs.find(request.path_params["job"], _owner(caller))
+    if job is None:
+        raise Problem(404, "no such job. Jobs are forgotten when the service ends")
+    return JSONResponse(job.as_dict(), 200 if job.state in {"done", "failed"} else 202)
+
+
+async def _remember(service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, EntryBody)
+    done = await run_in_threadpool(
+        _agent(caller).remember, given.text, kind=given.type, about=given.about, until=given.until,
+        replaces=given.replaces, tags=given.tags, dry_run=given.dry_run,
+    )  # fmt: skip
+    service.metrics.guard(stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined))
+    answer = remembered_answer(done, (), dry_run=given.dry_run) if _reads_memory(caller) else {}
+    return JSONResponse(answer, 422 if done.quarantined else 200)
+
+
+async def _entry(_service: Service, caller: Caller, request: Request) -> Response:
+    caller.require("read", owner=True)
+    found = await run_in_threadpool(_agent(caller).history, request.path_params["entry"])
+    return JSONResponse(lineage_answer(found))
+
+
+async def _resolve(_service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, ResolveBody)
+    _require_memory(caller)
+    done = await run_in_threadpool(
+        _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run
+    )
+    return JSONResponse(finished_answer(done, (), dry_run=given.dry_run))
+
+
+async def _cite(_service: Service, caller: Caller, request: Request) -> Response:
+    given = await _body(request, CiteBody)
+    _require_memory(caller)
+    done = await run_in_threadpool(_agent(caller).cite, given.ids, session=given.session)
+    return JSONResponse(cited_answer(done, ()))
+
+
+async def _review(_service: Service, caller: Caller, _request: Request) -> Response:
+    caller.require("review", owner=True)
+    found = await run_in_threadpool(_agent(caller).review)
+    return JSONResponse({"proposals": [waiting_answer(item) for item in found]})
+
+
+async def _metrics(service: Service, _caller: Caller, _request: Request) -> Response:
+    return Response(await run_in_threadpool(service.metrics.text), media_type="text/plain; version=0.0.4")
+
+
+ENDPOINTS = (
+    Endpoint(
+        methods=("POST",), path="/memory/store", scope="write", handler=_store, body=StoreBody,
+        summary="Store a statement, with tags", statuses=(200, 422),
+    ),
+    Endpoint(
+        methods=("GET", "POST"), path="/memory/search", scope="read", handler=_search, body=SearchBody,
+        summary="Search memory, conversations and knowledge",
+    ),
+    Endpoint(
+        methods=("GET", "POST"), path="/prompt", scope="read", handler=_prompt, body=PromptBody,
+        summary="Assemble the system prompt",
+    ),
+    Endpoint(
+        methods=("POST",), path="/sessions/{session}/messages", scope="write", handler=_messages, body=MessagesBody,
+        summary="Append messages to a session",
+    ),
+    Endpoint(
+        methods=("POST",), path="/sessions/{session}/close", scope="write", handler=_close,
+        summary="Turn a session into memory, in a job", statuses=(202,),
+    ),
+    Endpoint(
+        methods=("GET",), path="/jobs/{job}", scope="write", handler=_job, summary="Ask about a job",
+        statuses=(200, 202),
+    ),
+    Endpoint(
+        methods=("POST",), path="/entries", scope="write", handler=_remember, body=EntryBody,
+        summary="Write an entry on purpose", statuses=(200, 422),
+    ),
+    Endpoint(
+        methods=("POST",), path="/entries/cite", scope="write", handler=_cite, body=CiteBody,
+        summary="Record that entries were useful",
+    ),
+    Endpoint(
+        methods=("GET",), path="/entries/{entry}", scope="read", handler=_entry,
+        summary="Show where an entry comes from",
+    ),
+    Endpoint(
+        methods=("POST",), path="/entries/{entry}/resolve", scope="write", handler=_resolve, body=ResolveBody,
+        summary="End an entry",
+    ),
+    Endpoint(methods=("GET",), path="/review", scope="review", handler=_review, summary="List what waits for a person"),
+    Endpoint(methods=("GET",), path="/metrics", scope="read", handler=_metrics, summary="Figures for Prometheus"),
+)  # fmt: skip
+
+
+def _agent(caller: Caller) -> AgentHome:
+    return AgentHome(caller.home)
+
+
+def _reads_memory(caller: Caller) -> bool:
+    """Return whether the caller may know what MEMORY.md says, which answers about entries tell."""
+    return caller.home.may_read(MEMORY, caller.audience)
+
+
+def _require_memory(caller: Caller) -> None:
+    if not _reads_memory(caller):
+        raise Problem(403, "the audience of this token does not read MEMORY.md")
+
+
+def _owner(caller: Caller) -> str:
+    return f"{caller.home.root}\0{caller.name}"
+
+
+async def _body(request: Request, kind: type[B]) -> B:
+    """Return the body of *request*, or its query for a GET.
+
+    Raises:
+        Problem: not JSON (400), or not as *kind* describes (422). The message names the place and not the value.
+    """
+    if request.method == "GET":
+        given: Any = _query(request)
+    else:
+        try:
+            given = json.loads(await request.body() or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise Problem(400, "the body is not JSON") from error
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "body"
+        raise Problem(422, f"{place[:200]}: {first['msg']}") from error
+
+
+def _query(request: Request) -> dict[str, Any]:
+    """Return the query of *request*. Lists may be given with commas, or with a name for each value."""
+    given: dict[str, Any] = {}
+    for name in request.query_params:
+        values = request.query_params.getlist(name)
+        parts = [part.strip() for value in values for part in value.split(",") if part.strip()]
+        given[name] = parts if name in _LISTS else values[-1]
+    return given
+
+
+def _hit_row(hit: dict[str, Any]) -> dict[str, Any]:
+    """Return a hit in the keys that agents of other memory servers know."""
+    entry = parse_entry(hit["text"] + "\n") if hit["layer"] in {"memory", "archive"} else None
+    plain = {"id": hit["source"], "content": hit["text"], "tags": [], "created_at": hit["ts"]}
+    row = _entry_row(entry) if entry else plain
+    return {**row, "source": hit["source"], "layer": hit["layer"], "score": hit["score"]}
+
+
+def _entry_row(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.id, "content": entry.text, "tags": list(entry.tags), "created_at": entry.date}

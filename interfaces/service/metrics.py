@@ -1,0 +1,87 @@
+"""Own the service's figures for Prometheus. They count and time, and hold no text, name or path of a home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from agent_home import storage
+from agent_home.documents.document import parse
+from agent_home.home import MEMORY, Home
+from assembler.receipt import Receipt
+from recall.search.hybrid import SearchResult
+
+__all__ = ["Metrics"]
+
+_LATENCY_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 30.0)
+_TOKENS = (500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000)
+
+
+class Metrics:
+    """The figures of one service."""
+
+    def __init__(self, homes: list[Home], queued: Callable[[], int]) -> None:
+        self._homes = homes
+        self._queued = queued
+        self.registry = CollectorRegistry()
+        self._requests = Counter("agent_home_requests", "Requests", ["route", "status"], registry=self.registry)
+        self._latency = Histogram(
+            "agent_home_request_seconds", "Time of a request", ["route"], buckets=_LATENCY_S, registry=self.registry
+        )
+        self._layer = Histogram(
+            "agent_home_layer_seconds", "Time of a layer of the prompt", ["layer"], buckets=_LATENCY_S,
+            registry=self.registry,
+        )  # fmt: skip
+        self._tokens = Histogram(
+            "agent_home_prompt_tokens", "Tokens of a prompt", buckets=_TOKENS, registry=self.registry
+        )
+        self._searches = Counter(
+            "agent_home_searches", "Searches with and without a hit", ["found"], registry=self.registry
+        )
+        self._degraded = Counter(
+            "agent_home_degraded", "Prompts and searches with a part that did not work", registry=self.registry
+        )
+        self._verdicts = Counter(
+            "agent_home_guard_verdicts", "Texts by what the guard did with them", ["verdict"], registry=self.registry
+        )
+        self._entries = Gauge("agent_home_memory_entries", "Entries of memory", ["home"], registry=self.registry)
+        self._bytes = Gauge("agent_home_memory_bytes", "Size of MEMORY.md", ["home"], registry=self.registry)
+        self._queue = Gauge("agent_home_jobs_waiting", "Jobs that are not done yet", registry=self.registry)
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """Count a request of a *route*, which is a pattern and no path."""
+        self._requests.labels(route, str(status)).inc()
+        self._latency.labels(route).observe(seconds)
+
+    def prompt(self, receipt: Receipt) -> None:
+        """Count a prompt."""
+        self._tokens.observe(receipt.tokens)
+        for name, layer in receipt.layers.items():
+            self._layer.labels(name).observe(layer.ms / 1000)
+        if receipt.degraded:
+            self._degraded.inc()
+
+    def search(self, result: SearchResult) -> None:
+        """Count a search."""
+        self._searches.labels("yes" if result.hits else "no").inc()
+        if result.degraded:
+            self._degraded.inc()
+
+    def guard(self, *, stored: int = 0, redacted: int = 0, quarantined: int = 0) -> None:
+        """Count what the guard did with texts that were written."""
+        for verdict, count in (("allow", stored), ("redact", redacted), ("quarantine", quarantined)):
+            if count:
+                self._verdicts.labels(verdict).inc(count)
+
+    def text(self) -> bytes:
+        """Return all figures in Prometheus' text format. Homes are numbered, in the order in which they are served."""
+        for number, home in enumerate(self._homes):
+            try:
+                memory = storage.read_text(home.root / MEMORY)
+                self._bytes.labels(str(number)).set(len(memory.encode()))
+                self._entries.labels(str(number)).set(sum(1 for _ in parse(memory).entries()))
+            except Exception:  # noqa: BLE001, S112 - a damaged memory must not stop the other figures
+                continue
+        self._queue.set(self._queued())
+        return generate_latest(self.registry)

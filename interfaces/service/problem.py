@@ -1,0 +1,49 @@
+"""Own how errors become HTTP answers: a status, one sentence, and nothing of the content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interfaces.cli.exit_codes import exit_code
+
+__all__ = ["Problem", "problem_of"]
+
+#: Status of each exit code of the command line (``interfaces.cli.exit_codes``).
+_STATUS: Mapping[int, int] = {1: 409, 2: 404, 3: 404, 4: 422, 5: 503, 6: 503, 7: 409, 8: 503}
+_RETRY_S = 2
+
+
+class Problem(Exception):
+    """A request that is not answered as asked. The message is for the one who asks."""
+
+    def __init__(self, status: int, message: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = dict(headers or {})
+
+
+#: What a caller is told who may not know what is in memory: the messages of errors name sessions and entries.
+_PRIVATE: Mapping[int, str] = {
+    404: "there is no such thing",
+    409: "not possible as things are",
+    422: "a value was refused",
+    503: "not possible now. Ask again",
+}
+
+
+def problem_of(error: Exception, *, private: bool = False) -> Problem:
+    """Return *error* as a problem. One that is no error of this project says only what kind it is.
+
+    With *private*, the message says nothing of what the home holds.
+    """
+    if isinstance(error, Problem):
+        return error
+    code = exit_code(error)
+    if code is None:
+        if type(error) is ValueError:
+            return Problem(422, _PRIVATE[422] if private else " ".join(str(error).split()))
+        return Problem(500, f"internal error, {type(error).__name__}. The log of the service has its request id")
+    status = _STATUS.get(code, 500)
+    headers = {"Retry-After": str(_RETRY_S)} if status == 503 else None
+    text = _PRIVATE.get(status, "it failed") if private else " ".join(str(error).split())
+    return Problem(status, text, headers=headers)

@@ -1,0 +1,116 @@
+"""Own the bearer tokens of a home: a record of their digests in the machine state, with scopes and an audience.
+
+A token is shown once, when it is made. It has 256 random bits, so a plain digest of it is enough: nobody can guess it,
+and a slow digest would only slow down requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from agent_home.audience import Audience
+from agent_home.consent.signed_record import read_record, write_record
+from agent_home.errors import HomeError
+from agent_home.home import Home
+from agent_home.store.machine_state import hold_home
+
+__all__ = ["SCOPES", "NoSuchToken", "Token", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
+
+#: What a token may do: read (prompt, search), write (store, append, close, cite, resolve), review (see what waits).
+SCOPES = ("read", "write", "review")
+_RECORD = "tokens"
+_PREFIX = "ah_"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token without its secret. *digest* is the SHA-256 of the token, in hexadecimal."""
+
+    name: str
+    digest: str
+    scopes: tuple[str, ...]
+    audience: str
+    made: str
+
+
+class TokenInvalid(HomeError, ValueError):
+    """A token cannot be made as it was asked for."""
+
+
+class NoSuchToken(HomeError):
+    """No token of the home has that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no token {name!r}. Known tokens: {', '.join(known) or 'none'}")
+        self.name = name
+
+
+def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, now: datetime) -> str:
+    """Make a token called *name* and return it. Only its digest is stored.
+
+    Raises:
+        TokenInvalid: the name is taken or unusable, a scope is unknown, or the audience is.
+    """
+    if not _NAME.fullmatch(name):
+        raise TokenInvalid(f"the name {name!r} has other characters than letters, digits, '.', '_' and '-'")
+    if not scopes or set(scopes) - set(SCOPES):
+        raise TokenInvalid(f"scopes are {', '.join(scopes) or 'missing'}. Known scopes: {', '.join(SCOPES)}")
+    if audience not in tuple(Audience):
+        raise TokenInvalid(f"unknown audience {audience!r}. Known audiences: {', '.join(Audience)}")
+    token = _PREFIX + secrets.token_urlsafe(32)
+    made = Token(
+        name=name,
+        digest=_digest(token),
+        scopes=tuple(scope for scope in SCOPES if scope in scopes),
+        audience=audience,
+        made=now.isoformat(timespec="seconds"),
+    )
+    with hold_home(home):
+        known = tokens(home)
+        if name in {item.name for item in known}:
+            raise TokenInvalid(f"there is a token {name!r}. Remove it first, or choose another name")
+        _write(home, [*known, made])
+    return token
+
+
+def remove_token(home: Home, name: str) -> None:
+    """Take the token *name* away. It is refused from now on.
+
+    Raises:
+        NoSuchToken: there is none.
+    """
+    with hold_home(home):
+        known = tokens(home)
+        if name not in {item.name for item in known}:
+            raise NoSuchToken(name, [item.name for item in known])
+        _write(home, [item for item in known if item.name != name])
+
+
+def tokens(home: Home) -> list[Token]:
+    """Return the tokens of *home*, in the order in which they were made. A record of another machine has none."""
+    record = read_record(home.machine, _RECORD) or {}
+    return [Token(**{**row, "scopes": tuple(row["scopes"])}) for row in record.get("tokens", [])]
+
+
+def find_token(home: Home, given: str) -> Token | None:
+    """Return the token of *home* that is *given*, or ``None``. Takes the same time whichever it is."""
+    digest, found = _digest(given), None
+    for token in tokens(home):
+        if hmac.compare_digest(token.digest, digest):
+            found = token
+    return found
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write(home: Home, known: Sequence[Token]) -> None:
+    write_record(home.machine, _RECORD, {"tokens": [asdict(token) for token in known]})
