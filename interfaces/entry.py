@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import sys
 
-from interfaces.service.client import forwarded, write
-
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run ``memory``, as the console script does."""
-    answer = forwarded(sys.argv[1:], os.environ)
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+        from interfaces.hosts.hook import run
+
+        run(arguments[1:])
+        return
+    from interfaces.service.client import forwarded, home_of, write
+
+    answer = forwarded(arguments, os.environ)
     if answer is not None:
         sys.exit(write(answer))
     from interfaces.cli import main as run_here
 
+    root = home_of(arguments, os.environ)
+    if root is not None:
+        from interfaces.service.autostart import start_if_allowed
+
+        start_if_allowed(root)
     run_here()

@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,21 @@ from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
 from ..store import transcript
 from ..store.machine_state import drop_expired, hold_home
-from . import chat, claude_code
+from . import chat, claude_code, codex, gemini
 from .batch import ParsedFile, file_lines
 
-__all__ = ["BrokenLine", "ImportReport", "UnreadableFile", "import_chat", "import_claude_code", "import_messages"]
+__all__ = [
+    "BrokenLine",
+    "ImportReport",
+    "UnreadableFile",
+    "host_messages",
+    "import_chat",
+    "import_claude_code",
+    "import_codex",
+    "import_gemini",
+    "import_host",
+    "import_messages",
+]
 
 _ACTOR = "import"
 #: Reasons for skipping a line of which nothing was recognised.
@@ -104,6 +115,50 @@ def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = Non
     return _import(home, paths, chat.parse, now)
 
 
+#: The parser of each chat host's session files.
+_HOSTS: Mapping[str, Callable[..., ParsedFile]] = {
+    "claude-code": claude_code.parse,
+    "codex": codex.parse,
+    "gemini": gemini.parse,
+}
+
+
+def import_host(home: Home, host: str, path: Path, *, cwd: str = "", now: datetime | None = None) -> ImportReport:
+    """Append the messages of the session file *path* of a chat host. Errors are those of :func:`import_chat`.
+
+    *cwd* is the session's folder, for a host whose file does not name it.
+
+    Raises:
+        KeyError: *host* is unknown.
+    """
+    parse = _HOSTS[host]
+
+    def parse_in_folder(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> ParsedFile:
+        found = parse(lines, session=session, salt=salt)
+        return replace(found, messages=tuple(replace(message, cwd=message.cwd or cwd) for message in found.messages))
+
+    return _import(home, [path], parse_in_folder, now)
+
+
+def host_messages(host: str, path: Path) -> tuple[transcript.Message, ...]:
+    """Return the messages in the session file *path* of a chat host, as they stand there, unscreened.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return _HOSTS[host](file_lines(path), session=path.stem).messages
+
+
+def import_codex(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+    """Append the messages of session files of Codex. Errors are those of :func:`import_chat`."""
+    return _import(home, paths, codex.parse, now)
+
+
+def import_gemini(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+    """Append the messages of session files of Gemini CLI. Errors are those of :func:`import_chat`."""
+    return _import(home, paths, gemini.parse, now)
+
+
 def import_messages(
     home: Home, session: str, rows: Sequence[Mapping[str, Any]], *, now: datetime | None = None
 ) -> ImportReport:
@@ -171,8 +226,8 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
             quarantined += appended.quarantined
             dropped += appended.dropped
     drop_expired(home, now or clock.now())
-    other_format = [path for path in unusable if _has_messages(path, _OTHER[parse])]
-    if parse is claude_code.parse and recognised:
+    other_format = [path for path in unusable if parse in _OTHER and _has_messages(path, _OTHER[parse])]
+    if parse is not chat.parse and recognised:
         unusable = other_format
     return ImportReport(
         files=len(files), sessions=tuple(sessions), messages=messages, revised=revised, duplicates=duplicates,

@@ -28,6 +28,7 @@ COMMANDS = {
         "done": ("interfaces.cli.commands.done:done", "Mark an open thread as done."),
         "close": ("interfaces.cli.commands.close:close", "Turn finished sessions into memory."),
         "resume": ("interfaces.cli.commands.resume:resume", "Summarize a session so that it can be continued."),
+        "brief": ("interfaces.cli.commands.brief:brief", "Print what a chat host gets of memory."),
         "search": ("interfaces.cli.commands.search:search", "Search memory, conversations and knowledge."),
         "cite": ("interfaces.cli.commands.cite:cite", "Record that entries were useful."),
     },
@@ -53,7 +54,9 @@ COMMANDS = {
         "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),
         "doctor": ("interfaces.cli.commands.doctor:doctor", "Check everything the home needs to work."),
     },
-    "Service": {
+    "Hosts and programs": {
+        "install": ("interfaces.cli.commands.install:install", "Let a chat host use this home."),
+        "uninstall": ("interfaces.cli.commands.install:uninstall", "Take our hooks out of a chat host's settings."),
         "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
         "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
@@ -65,6 +68,7 @@ COMMANDS = {
         "eval": ("interfaces.cli.commands.eval:eval_", "Measure search on questions with known answers."),
     },
     "Plumbing": {
+        "hook": ("interfaces.cli.commands.host_hook:hook", "Answer a hook of a chat host."),
         "merge-driver": ("interfaces.cli.commands.merge_driver:merge_driver", "Merge two versions of a memory file."),
     },
 }

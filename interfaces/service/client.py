@@ -28,6 +28,7 @@ __all__ = [
     "ask",
     "exchange",
     "forwarded",
+    "home_of",
     "own_environment",
     "package",
     "shared_environment",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 #: Commands that the service runs. The others are rare, long, or ask a person.
-FORWARDED = frozenset({"prompt", "search", "remember", "cite", "done"})
+FORWARDED = frozenset({"brief", "cite", "done", "prompt", "remember", "search"})
 #: Seconds in which the service must say that it takes a command, and in which it must have answered.
 _YES_S, _ANSWER_S = 0.02, 120.0
 _MOST_BYTES = 64 << 20
@@ -58,18 +59,20 @@ class Answer(NamedTuple):
 
 def forwarded(arguments: Sequence[str], environ: Mapping[str, str]) -> Answer | None:
     """Return what the service of the home answered to the command line *arguments*, or ``None``: run it here."""
+    root = home_of(arguments, environ)
+    return None if root is None else ask(root, arguments, Path.cwd(), environ)
+
+
+def home_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Path | None:
+    """Return the home whose service may run the command line, or ``None`` for a command that always runs here."""
     if not arguments or arguments[0] not in FORWARDED or environ.get(_SWITCH) == "0":
         return None
     if {"-h", "--help"} & set(arguments) or not hasattr(socket, "AF_UNIX"):
         return None
     try:
-        folder = Path.cwd()
-        root = home_root(_named_home(arguments), environ, folder)
+        return home_root(_named_home(arguments), environ, Path.cwd())
     except (OSError, RuntimeError):  # the folder is gone, or ~name is nobody
         return None
-    if root is None:
-        return None
-    return ask(root, arguments, folder, environ)
 
 
 def ask(root: Path, arguments: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Answer | None:

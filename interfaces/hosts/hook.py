@@ -1,0 +1,142 @@
+"""Answer the hooks of chat hosts: ``memory hook EVENT --host HOST --home DIR``. Imports nothing slow.
+
+A hook must never stand in the way of its host. It always exits with 0, prints nothing when something is wrong, reads a
+bounded input and ends within seconds. ``AGENT_HOME_HOOKS=0`` switches it off.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from agent_home.home_location import MANIFEST, home_root
+from interfaces.service.client import Answer, ask
+
+from .event import EVENTS, HOSTS, HostEvent, answer, parse_event
+from .queue import append, folder, forget_first_prompt, is_first_prompt
+
+__all__ = ["MOST_CHARS", "run"]
+
+_MAX_INPUT_BYTES = 4 << 20
+#: Seconds after which a hook gives up. The shortest limit of a host is one second, for the end of a session.
+_SECONDS = {"session-start": 20.0, "user-prompt": 10.0, "stop": 5.0, "pre-compact": 5.0, "session-end": 1.0}
+#: Characters of context that a host takes. Claude Code shows 2 KB of a text of more than 10 000 characters. Codex keeps
+#: head and tail of 2 500 tokens, unless its hook says otherwise, as the one that `memory install` writes does.
+MOST_CHARS = {"claude-code": 9_500, "codex": 7_500, "gemini": 24_000}
+_RECALL_CHARS = 4_000
+_SWITCH = "AGENT_HOME_HOOKS"
+_LOG = "hooks.log"
+_MAX_LOG_BYTES = 64 << 10
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Answer one event. Never raises, never exits with anything but 0."""
+    if os.environ.get(_SWITCH) == "0":
+        return
+    root: Path | None = None
+    try:
+        kind, options = arguments[0], _options(arguments[1:])
+        host = options["host"]
+        if kind not in EVENTS or host not in HOSTS:
+            return
+        _end_after(_SECONDS[kind])
+        root = home_root(options.get("home"), os.environ, Path.cwd())
+        if root is None or not (root / MANIFEST).is_file():
+            return
+        event = parse_event(host, kind, sys.stdin.buffer.read(_MAX_INPUT_BYTES).decode("utf-8", "replace"))
+        context = _answer(root, event, int(options.get("max-chars") or MOST_CHARS[host]))
+        if context:
+            sys.stdout.write(answer(event, context))
+            sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001 - a hook must not stop its host; the log names the error
+        _log(root, error)
+
+
+def _answer(root: Path, event: HostEvent, most_chars: int) -> str:
+    """Do what *event* asks for, and return the context that the model should get."""
+    if event.kind == "user-prompt":
+        return _recall(root, event) if is_first_prompt(root, event.session) else ""
+    append(root, event)
+    if event.kind == "stop":
+        return ""
+    _start_worker(root)
+    if event.kind != "session-start":
+        return ""
+    forget_first_prompt(root, event.session)
+    return _command(root, ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)])
+
+
+def _recall(root: Path, event: HostEvent) -> str:
+    if not event.prompt.strip():
+        return ""
+    arguments = ["brief", "--session", event.session, "--max-chars", str(_RECALL_CHARS), "--home", str(root)]
+    return _command(root, [*arguments, "--recall", event.prompt[:4_000]])
+
+
+def _command(root: Path, arguments: list[str]) -> str:
+    """Return what the command prints, from the service if one answers."""
+    done = ask(root, arguments, root, os.environ) if os.environ.get("AGENT_HOME_SERVICE") != "0" else None
+    if done is None:
+        from interfaces.service.autostart import start_if_allowed
+        from interfaces.service.command_runner import run_command
+
+        start_if_allowed(root)
+        done = run_command(arguments, root, os.environ)
+    return _printed(done)
+
+
+def _printed(done: Answer) -> str:
+    if done.code:
+        raise RuntimeError(f"exit code {done.code}")
+    return done.out.strip()
+
+
+def _start_worker(root: Path) -> None:
+    """Start the worker that imports and closes sessions, in a session of its own, so that no host kills it."""
+    command = [sys.executable, "-m", "interfaces.hosts.worker", str(root)]
+    with open(os.devnull, "r+b") as null:  # noqa: PTH123 - the shortest way, and every hook comes here
+        subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)
+
+
+def _end_after(seconds: float) -> None:
+    """End this process after *seconds*, whatever it does."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _options(arguments: Sequence[str]) -> dict[str, str]:
+    """Return ``--name value`` and ``--name=value`` as a mapping."""
+    found: dict[str, str] = {}
+    waiting = iter(arguments)
+    for word in waiting:
+        name, _, value = word.removeprefix("--").partition("=")
+        found[name] = value or next(waiting, "")
+    return found
+
+
+def _log(root: Path | None, error: Exception) -> None:
+    """Note the kind of *error* and its place, and nothing of the content, for ``memory doctor``."""
+    if root is None:
+        return
+    try:
+        path = folder(root) / _LOG
+        if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
+            path.unlink()
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {type(error).__name__} {place}\n")
+    except OSError:
+        return

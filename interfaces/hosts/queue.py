@@ -1,0 +1,112 @@
+"""Own the queue of host events in a home's machine state: hooks append to it within a moment, a worker empties it.
+
+A hook has a second or less, and its host may kill it. So it writes one line and goes. Imports nothing slow.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from agent_home.git_folder import state_folder
+
+from .event import HostEvent
+
+__all__ = ["append", "folder", "forget_first_prompt", "is_first_prompt", "take"]
+
+_QUEUE, _TAKEN = "queue.jsonl", "taken.jsonl"
+#: Characters of a last message that are kept. A longer one stands in the transcript.
+_MOST_CHARS = 200_000
+
+
+def folder(root: Path) -> Path:
+    """Return the folder of host events of the home *root*."""
+    return state_folder(root) / "hosts"
+
+
+def append(root: Path, event: HostEvent) -> None:
+    """Append *event* to the queue.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    row = {"at": time.time(), **event._asdict(), "prompt": "", "last_message": event.last_message[:_MOST_CHARS]}
+    place = folder(root)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    line = json.dumps(row).encode() + b"\n"
+    descriptor = _open_locked(place / _QUEUE)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def take(root: Path) -> list[dict[str, Any]]:
+    """Return the queued events, oldest first, and those of a worker that died, and keep them until :func:`drop`.
+
+    A line that was cut off is left out.
+    """
+    place = folder(root)
+    queue, taken = place / _QUEUE, place / _TAKEN
+    if queue.exists() and queue.stat().st_size:
+        descriptor = _open_locked(queue)
+        try:
+            copy = _open_locked(taken)
+            try:
+                os.write(copy, queue.read_bytes())
+                os.fsync(copy)
+            finally:
+                os.close(copy)
+            os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
+    rows = []
+    for line in taken.read_bytes().split(b"\n") if taken.exists() else ():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and isinstance(row.get("session"), str) and isinstance(row.get("at"), float):
+            rows.append(row)
+    return rows
+
+
+def drop(root: Path) -> None:
+    """Forget the events that :func:`take` returned: what they ask for is done."""
+    (folder(root) / _TAKEN).unlink(missing_ok=True)
+
+
+def is_first_prompt(root: Path, session: str) -> bool:
+    """Return whether this is the first prompt of *session*, and note that it was."""
+    place = folder(root)
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(_mark(root, session), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def forget_first_prompt(root: Path, session: str) -> None:
+    """Let the next prompt of *session* be a first one, as after its context was cleared."""
+    _mark(root, session).unlink(missing_ok=True)
+
+
+def _mark(root: Path, session: str) -> Path:
+    return folder(root) / f"prompted-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _open_locked(path: Path) -> int:
+    """Open the queue to append to it, and hold its lock until it is closed."""
+    descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
