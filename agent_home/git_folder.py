@@ -12,7 +12,15 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["STATE", "WORKTREE_STATE", "git_folder", "named_elsewhere", "state_folder", "tracks"]
+__all__ = [
+    "STATE",
+    "WORKTREE_STATE",
+    "git_folder",
+    "main_worktree",
+    "named_elsewhere",
+    "state_folder",
+    "tracks",
+]
 
 #: The folder of machine state, in git's folder.
 STATE = "agent-home"
@@ -49,6 +57,19 @@ def git_folder(root: Path) -> Path | None:
     """
     folder = _named_folder(root)
     return folder if folder is not None and _belongs(root, folder) else None
+
+
+def main_worktree(root: Path) -> Path:
+    """Return the main work tree of the repository that *root* is a linked work tree of, else *root* itself.
+
+    All work trees of a repository belong to one project.
+    """
+    folder = _named_folder(root)
+    common = _pointed(folder / "commondir", "") if folder is not None else None
+    if folder is None or common is None or not _belongs(root, folder):
+        return root
+    shared = Path(os.path.normpath(folder / common))
+    return shared.parent if shared.name == ".git" else root
 
 
 def named_elsewhere(root: Path) -> Path | None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from agent_home import storage
 from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry
+from agent_home.git_folder import main_worktree
 from agent_home.home import MEMORY, Home
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
@@ -154,6 +155,7 @@ def _project_of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:
         inside = folder.relative_to(home.root / PROJECTS).parts
         return inside[0] if inside and inside[0] in names else ""
     top = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), folder)
+    top = main_worktree(top)
     named = [name for name in names if top in _repositories(home, name)]
     same_name = [name for name in names if _folded_name(name) == _folded_name(top.name)]
     found = named or same_name

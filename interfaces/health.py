@@ -41,6 +41,7 @@ from guard.inference.passage_network import network_problem
 
 from .counts import counted
 from .growth import originals_check, packing_check, records_check
+from .hosts.check import hosts_check
 from .service.settings import ServeSettings
 from .state_checks import permissions_check, private_check, special_files_check, state_check
 
@@ -74,6 +75,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
+        ("hosts", lambda: _grown("hosts", hosts_check(home))),
         ("originals", lambda: _grown("originals", originals_check(home, now))),
         ("closings", lambda: _closings(home)),
         ("transcripts", lambda: _transcripts(home)),

@@ -63,6 +63,14 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
     "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),
     "interfaces.cli.command": ("the null device", {"os.open"}),
+    "interfaces.hosts.queue": (
+        "events of chat hosts, machine state: hooks have a second and import nothing, so they append by themselves",
+        {"os.open", "os.write", "os.ftruncate", "?.unlink", "path.unlink"},
+    ),
+    "interfaces.hosts.install": ("the settings file of a chat host that a person names", {"path.unlink", "folder.rmdir"}),
+    "interfaces.service.client": ("the null device", {"os.open"}),
+    "interfaces.service.server": ("the socket of the service, machine state, under its lock", {"place.unlink"}),
+    "interfaces.service.socket_place": ("a folder, for a short name of a socket in it", {"os.open"}),
     "agent_home.screening.scan.archives": ("reads an archive that is in memory", {"zipfile.ZipFile", "archive.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
@@ -80,6 +88,11 @@ PROCESSES = {
     "distill.language_model.command": "the command that a person configured as language model on this machine",
     "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",
+    "interfaces.hosts.hook": "the worker that outlives a hook, which its host may kill",
+    "interfaces.service.activity": "an event loop, which starts no process",
+    "interfaces.service.autostart": "the service, where [serve] allows it",
+    "interfaces.service.endpoints": "an event loop, which starts no process",
+    "interfaces.service.server": "an event loop, which starts no process",
 }
 #: Attributes by which git is changed: the client's one method, and what GitPython's objects have.
 GIT_CHANGES = {
@@ -111,6 +124,8 @@ STORERS = {
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
+    "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
+    "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",
     "distill.entries.archived_statements": "digests of what the archive states, machine state, under the lock",
     "distill.interrupted_night": "the mark of a nightly run, machine state, under the nightly lock",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, machine state, under the lock",

@@ -49,7 +49,7 @@ _REF_ADVICE = (
 #: How files of the machine state begin, of the index and of a home without git.
 _STATE = (STATE_SHOWN, f"{WORKTREE_STATE}/")
 #: Files of it that hold no text, or belong to another package.
-_NOT_TEXT = ("index.db", "index.json", "salt", "write.lock", "sync.lock")
+_NOT_TEXT = ("index.db", "index.json", "salt", "service.", "write.lock", "sync.lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ bounded input and ends within seconds. ``AGENT_HOME_HOOKS=0`` switches it off.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from agent_home.home_location import MANIFEST, home_root
 from interfaces.service.client import Answer, ask
 
 from .event import EVENTS, HOSTS, HostEvent, answer, parse_event
-from .queue import append, folder, forget_first_prompt, is_first_prompt
+from .queue import append, forget_first_prompt, is_first_prompt, note_error
 
 __all__ = ["MOST_CHARS", "run"]
 
@@ -31,8 +32,6 @@ _SECONDS = {"session-start": 20.0, "user-prompt": 10.0, "stop": 5.0, "pre-compac
 MOST_CHARS = {"claude-code": 9_500, "codex": 7_500, "gemini": 24_000}
 _RECALL_CHARS = 4_000
 _SWITCH = "AGENT_HOME_HOOKS"
-_LOG = "hooks.log"
-_MAX_LOG_BYTES = 64 << 10
 
 
 def run(arguments: Sequence[str]) -> None:
@@ -100,8 +99,8 @@ def _printed(done: Answer) -> str:
 def _start_worker(root: Path) -> None:
     """Start the worker that imports and closes sessions, in a session of its own, so that no host kills it."""
     command = [sys.executable, "-m", "interfaces.hosts.worker", str(root)]
-    with open(os.devnull, "r+b") as null:  # noqa: PTH123 - the shortest way, and every hook comes here
-        subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)
+    null = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)  # noqa: S603
 
 
 def _end_after(seconds: float) -> None:
@@ -128,15 +127,9 @@ def _log(root: Path | None, error: Exception) -> None:
     """Note the kind of *error* and its place, and nothing of the content, for ``memory doctor``."""
     if root is None:
         return
-    try:
-        path = folder(root) / _LOG
-        if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
-            path.unlink()
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {type(error).__name__} {place}\n")
-    except OSError:
-        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    with contextlib.suppress(OSError):
+        note_error(root, f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {type(error).__name__} {place}")

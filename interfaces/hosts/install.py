@@ -170,7 +170,7 @@ def _hooks_of(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8")
+        return storage.read_bytes(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:

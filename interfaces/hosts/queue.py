@@ -17,9 +17,12 @@ from agent_home.git_folder import state_folder
 
 from .event import HostEvent
 
-__all__ = ["append", "folder", "forget_first_prompt", "is_first_prompt", "take"]
+__all__ = ["ERRORS", "append", "drop", "folder", "forget_first_prompt", "is_first_prompt", "note_error", "take"]
 
 _QUEUE, _TAKEN = "queue.jsonl", "taken.jsonl"
+#: Log of hooks that failed: a time, the kind of the error and its place, one a line.
+ERRORS = "hooks.log"
+_MAX_LOG_BYTES = 64 << 10
 #: Characters of a last message that are kept. A longer one stands in the transcript.
 _MOST_CHARS = 200_000
 
@@ -38,12 +41,20 @@ def append(root: Path, event: HostEvent) -> None:
     row = {"at": time.time(), **event._asdict(), "prompt": "", "last_message": event.last_message[:_MOST_CHARS]}
     place = folder(root)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    line = json.dumps(row).encode() + b"\n"
-    descriptor = _open_locked(place / _QUEUE)
-    try:
-        os.write(descriptor, line)
-    finally:
-        os.close(descriptor)
+    _append(place / _QUEUE, json.dumps(row).encode() + b"\n")
+
+
+def note_error(root: Path, line: str) -> None:
+    """Append *line* to the log of hooks that failed, which begins anew when it is large.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = folder(root) / ERRORS
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
+        path.unlink()
+    _append(path, f"{line}\n".encode())
 
 
 def take(root: Path) -> list[dict[str, Any]]:
@@ -51,22 +62,19 @@ def take(root: Path) -> list[dict[str, Any]]:
 
     A line that was cut off is left out.
     """
+    from agent_home import storage  # hooks do without it
+
     place = folder(root)
     queue, taken = place / _QUEUE, place / _TAKEN
     if queue.exists() and queue.stat().st_size:
         descriptor = _open_locked(queue)
         try:
-            copy = _open_locked(taken)
-            try:
-                os.write(copy, queue.read_bytes())
-                os.fsync(copy)
-            finally:
-                os.close(copy)
+            _append(taken, storage.read_state(queue), durable=True)
             os.ftruncate(descriptor, 0)
         finally:
             os.close(descriptor)
     rows = []
-    for line in taken.read_bytes().split(b"\n") if taken.exists() else ():
+    for line in storage.read_state(taken).split(b"\n") if taken.exists() else ():
         try:
             row = json.loads(line)
         except ValueError:
@@ -99,6 +107,16 @@ def forget_first_prompt(root: Path, session: str) -> None:
 
 def _mark(root: Path, session: str) -> Path:
     return folder(root) / f"prompted-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _append(path: Path, data: bytes, *, durable: bool = False) -> None:
+    descriptor = _open_locked(path)
+    try:
+        os.write(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _open_locked(path: Path) -> int:

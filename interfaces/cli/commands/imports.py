@@ -1,4 +1,4 @@
-"""Define ``memory import chat`` and ``memory import claude-code``."""
+"""Define ``memory import`` and its formats."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ _COMMANDS = {"chat": "chat", "session": "claude-code"}
     examples=(
         ("Import chat lines", "memory import chat talk.jsonl"),
         ("Import the sessions of a coding assistant", "memory import claude-code ~/.claude/projects"),
+        ("Import those of another one", "memory import codex ~/.codex/sessions"),
     ),
 )
 def import_() -> None:
@@ -93,8 +94,40 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
     _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
 
 
-import_.add_command(chat)
-import_.add_command(claude_code)
+@home_command(
+    "codex",
+    examples=(("Import all sessions of Codex", "memory import codex ~/.codex/sessions"),),
+)
+@click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.pass_context
+def codex(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
+    """Import session files of Codex.
+
+    PATH is a file, or a folder with rollout-*.jsonl files at any depth. The exit code is that of `claude-code`.
+    """
+    from agent_home.imports import import_codex
+
+    _show(context, invocation, import_codex(invocation.home, paths, now=invocation.moment), other="chat")
+
+
+@home_command(
+    "gemini",
+    examples=(("Import all sessions of Gemini CLI", "memory import gemini ~/.gemini/tmp"),),
+)
+@click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.pass_context
+def gemini(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
+    """Import session files of Gemini CLI.
+
+    PATH is a file, or a folder with session-*.jsonl files at any depth. The exit code is that of `claude-code`.
+    """
+    from agent_home.imports import import_gemini
+
+    _show(context, invocation, import_gemini(invocation.home, paths, now=invocation.moment), other="chat")
+
+
+for _command in (chat, claude_code, codex, gemini):
+    import_.add_command(_command)
 
 
 def _show(context: click.Context, invocation: Invocation, done: ImportReport, *, other: str) -> None:

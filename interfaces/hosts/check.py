@@ -1,0 +1,36 @@
+"""Check whether sessions of chat hosts become memory, for ``memory doctor``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agent_home import storage
+from agent_home.home import Home
+
+from ..counts import counted
+from .captured import capture_problem, read_open
+from .queue import ERRORS, folder
+
+__all__ = ["hosts_check"]
+
+
+def hosts_check(home: Home) -> tuple[Literal["ok", "warning"], str]:
+    """Return whether hooks work, and which sessions wait. A home without hooks is in order."""
+    waiting = read_open(home.root)
+    failing = [item for item in waiting.values() if item.failures]
+    if capture_problem(home):
+        names = ", ".join(sorted({item.host for item in failing}))
+        lost = f"{counted(len(failing), 'session')} of {names} could not be saved: {failing[-1].problem}"
+        return "warning", f"{lost}. The next hook tries again"
+    last = _last_error(home)
+    if last:
+        return "warning", f"a hook failed: {last}. Once that is mended, remove {folder(home.root) / ERRORS}"
+    return "ok", f"{counted(len(waiting), 'session')} of chat hosts not closed yet"
+
+
+def _last_error(home: Home) -> str:
+    try:
+        lines = storage.read_state(folder(home.root) / ERRORS).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
