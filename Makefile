@@ -6,7 +6,7 @@ DATA ?= ../shared/data
 # Processes that the tests and the demo start would compile every module again without the bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torture lint fix bench docs lock clean
+.PHONY: demo test torture hosts lint fix bench docs lock clean
 
 demo: $(VENV)/.ready           ## make an agent home, import and close two conversations, assemble a prompt
 	$(BIN)/python -m bench.demo demo-home
@@ -16,6 +16,9 @@ test: $(VENV)/.ready           ## every test, warnings are errors
 
 torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git, two machines: 90 minutes; ARGS="machines --seed 7"
 	$(BIN)/python -m tests.torture $(ARGS)
+
+hosts: $(VENV)/.ready .hosts/.ready  ## the real Claude Code, Codex and Gemini CLI with our hooks; needs npm
+	$(BIN)/python -m tests.hosts $(ARGS)
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .
@@ -43,8 +46,14 @@ lock: $(BIN)/uv                ## pin every package by version and hash, without
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  pyproject.toml --extra model --group dev --group bench --output-file requirements-bench.lock
 
+# Programs of the chat hosts, for `make hosts` alone. Nothing of them is shipped.
+.hosts/.ready: tests/hosts/package.json
+	mkdir -p .hosts && cp tests/hosts/package.json .hosts/
+	cd .hosts && npm install --no-audit --no-fund --silent
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .hosts demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)

@@ -100,7 +100,7 @@ def _start_worker(root: Path) -> None:
     """Start the worker that imports and closes sessions, in a session of its own, so that no host kills it."""
     command = [sys.executable, "-m", "interfaces.hosts.worker", str(root)]
     null = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)  # noqa: S603
+    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)
 
 
 def _end_after(seconds: float) -> None:

@@ -23,7 +23,7 @@ from agent_home.home import Home
 
 from .event import HOSTS
 
-__all__ = ["Change", "SettingsUnreadable", "install", "settings_path", "uninstall"]
+__all__ = ["Change", "SettingsUnreadable", "handler", "install", "settings_path", "uninstall"]
 
 Scope = Literal["user", "project"]
 #: Of each host, the file with its hooks, below the user's or the project's folder.
@@ -81,13 +81,28 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> Change:
         groups = hooks.setdefault(name, [])
         if not isinstance(groups, list):
             raise SettingsUnreadable(path, f"has other things than a list under hooks.{name}")
-        groups.append({"hooks": [_handler(home, host, kind)]})
+        groups.append({"hooks": [handler(home, host, kind)]})
     settings["hooks"] = hooks
     change = Change(path=path, before=before, after=_rendered(settings, before))
     if apply and change.changed:
         _remember(home, path, before, change.after or "")
         _write(path, change.after or "")
     return change
+
+
+def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
+    """Return the hook of *host* for the event *kind*, as its settings write it."""
+    words = [*_program(), "hook", kind, "--host", host, "--home", str(home.root)]
+    seconds = _SECONDS[kind]
+    handler: dict[str, Any] = {"type": "command"}
+    if host == "codex":
+        words += ["--max-chars", str(_CODEX_CHARS)]
+        handler["additionalContextLimit"] = _CODEX_TOKENS
+    handler["command"] = shlex.join(words)
+    handler["timeout"] = seconds * 1000 if host == "gemini" else seconds
+    if host == "gemini":
+        handler["name"] = f"agent-home-{kind}"
+    return handler
 
 
 def uninstall(home: Home, path: Path, *, apply: bool) -> Change:
@@ -115,20 +130,6 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> Change:
         else:
             _write(path, after)
     return change
-
-
-def _handler(home: Home, host: str, kind: str) -> dict[str, Any]:
-    words = [*_program(), "hook", kind, "--host", host, "--home", str(home.root)]
-    seconds = _SECONDS[kind]
-    handler: dict[str, Any] = {"type": "command"}
-    if host == "codex":
-        words += ["--max-chars", str(_CODEX_CHARS)]
-        handler["additionalContextLimit"] = _CODEX_TOKENS
-    handler["command"] = shlex.join(words)
-    handler["timeout"] = seconds * 1000 if host == "gemini" else seconds
-    if host == "gemini":
-        handler["name"] = f"agent-home-{kind}"
-    return handler
 
 
 def _program() -> list[str]:

@@ -86,7 +86,9 @@ def _reply(path: str, body: str, answer: str) -> tuple[str, str]:
         return "application/json", json.dumps({"input_tokens": 10})
     if path.endswith("/messages"):
         streamed = json.loads(body).get("stream")
-        return ("text/event-stream", _anthropic_stream(answer)) if streamed else ("application/json", _anthropic(answer))
+        return (
+            ("text/event-stream", _anthropic_stream(answer)) if streamed else ("application/json", _anthropic(answer))
+        )
     if path.endswith("/responses"):
         return "text/event-stream", _responses_stream(answer)
     if ":streamGenerateContent" in path:
@@ -137,8 +139,6 @@ def _responses_stream(answer: str) -> str:
 
 def _gemini(answer: str) -> dict[str, Any]:
     return {
-        "candidates": [
-            {"content": {"role": "model", "parts": [{"text": answer}]}, "finishReason": "STOP", "index": 0}
-        ],
+        "candidates": [{"content": {"role": "model", "parts": [{"text": answer}]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
     }

@@ -36,13 +36,22 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the change and wri
     examples=(
         ("Let Claude Code use the home here", "memory install claude-code"),
         ("Show what would change in the settings of Codex", "memory install codex --dry-run"),
+        ("Make a plugin of Claude Code", "memory install claude-code --plugin ./agent-home-plugin"),
         ("Only for the project here, with another home", "memory install gemini --scope project --home ~/agent"),
     ),
 )
 @click.argument("host", type=click.Choice(HOSTS))
 @_scope
+@click.option(
+    "--plugin",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a plugin of Claude Code there instead.",
+)
 @_dry_run
-def install(invocation: Invocation, host: str, scope: Literal["user", "project"], dry_run: bool) -> None:
+def install(
+    invocation: Invocation, host: str, scope: Literal["user", "project"], plugin: Path | None, dry_run: bool
+) -> None:
     """Let a chat host use this home.
 
     The command adds hooks to the host's settings and leaves all others alone. From then on, a session begins with a
@@ -51,6 +60,9 @@ def install(invocation: Invocation, host: str, scope: Literal["user", "project"]
     """
     from interfaces.hosts.install import install as add
 
+    if plugin is not None:
+        _write_plugin(invocation, host, plugin, dry_run=dry_run)
+        return
     change = add(invocation.home, host, _path(host, scope), apply=not dry_run)
     invocation.show(_data(change, host, dry_run=dry_run), _lines(change, dry_run=dry_run, then=_NEXT[host]))
 
@@ -74,6 +86,20 @@ def uninstall(invocation: Invocation, host: str, scope: Literal["user", "project
 
     change = remove(invocation.home, _path(host, scope), apply=not dry_run)
     invocation.show(_data(change, host, dry_run=dry_run), _lines(change, dry_run=dry_run, then=""))
+
+
+def _write_plugin(invocation: Invocation, host: str, folder: Path, *, dry_run: bool) -> None:
+    from interfaces.hosts.plugin import write_plugin
+
+    if host != "claude-code":
+        raise click.UsageError("--plugin makes a plugin of Claude Code. Leave it out for another host")
+    if dry_run:
+        raise click.UsageError("--plugin writes into a folder of its own. Leave --dry-run out")
+    files = write_plugin(invocation.home, folder)
+    lines = [f"written: {path}" for path in files]
+    invocation.show(
+        {"host": host, "files": [str(path) for path in files]}, [*lines, f"Next: claude --plugin-dir {folder}"]
+    )
 
 
 def _path(host: str, scope: Literal["user", "project"]) -> Path:

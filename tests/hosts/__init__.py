@@ -1,0 +1,1 @@
+"""Trials of the real chat hosts with our hooks."""
