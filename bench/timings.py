@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -42,6 +43,8 @@ from recall.settings import RecallSettings
 #: Smallest window of the 30K tier: the observations do not fit, so that layer 2 has work to do.
 WINDOW = 128_000
 _WARM_UP = 20
+#: Seconds in which a service loads models and index.
+_SERVICE_WARM_S = 5.0
 _WORD = re.compile(r"\w+")
 
 
@@ -174,22 +177,59 @@ def _questions(data: Path, number: int) -> list[str]:
 
 def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[RunTimes]:
     """Time whole processes in turns, so that other load on the machine affects all of them alike."""
-    prompt = ["-c", "from interfaces.cli import main; main()", "prompt", "--home", str(home.root), "--json",
-              "--window", str(WINDOW), "--now", now.isoformat()]  # fmt: skip
-    commands = {
-        "process: `memory prompt`": prompt,
-        "process: `memory prompt --message`": [*prompt, "--message", question],
+    here = ["-c", "from interfaces.entry import main; main()"]
+    at, when = ["--home", str(home.root)], ["--now", now.isoformat()]
+    prompt = [*here, "prompt", *at, *when, "--json", "--window", str(WINDOW)]
+    hook = ["--host", "claude-code", *at]
+    ours = {
+        "`memory prompt`": prompt,
+        "`memory prompt --message`": [*prompt, "--message", question],
+        "`memory search`": [*here, "search", question, *at, *when],
+        "`memory hook session-start`": [*here, "hook", "session-start", *hook],
+        "`memory hook stop`": [*here, "hook", "stop", *hook],
+        "`memory hook session-end`": [*here, "hook", "session-end", *hook],
+    }
+    baselines = {
         "baseline: `python -c pass`": ["-c", "pass"],
         "baseline: `python`, import click and apsw": ["-c", "import click, apsw"],
         "baseline: `python`, import onnxruntime and tokenizers": ["-c", "import onnxruntime, tokenizers"],
     }
-    found: dict[str, list[float]] = {what: [] for what in commands}
-    for _ in range(runs):
-        for what, arguments in commands.items():
-            started = time.perf_counter()
-            subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-            found[what].append(_since(started))
+    alone = {"AGENT_HOME_SERVICE": "0"}
+    with _service(home):
+        commands = {
+            **{f"process, with the service: {what}": (arguments, {}) for what, arguments in ours.items()},
+            **{f"process, alone: {what}": (arguments, alone) for what, arguments in ours.items()},
+            **{what: (arguments, {}) for what, arguments in baselines.items()},
+        }
+        found: dict[str, list[float]] = {what: [] for what in commands}
+        for _ in range(runs):
+            for what, (arguments, environment) in commands.items():
+                found[what].append(_process_ms(arguments, environment))
     return (_timing(what, values) for what, values in found.items())
+
+
+def _process_ms(arguments: Sequence[str], environment: Mapping[str, str]) -> float:
+    event = json.dumps({"session_id": "bench", "cwd": "/", "prompt": "", "last_assistant_message": "Done."})
+    started = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments], check=True, capture_output=True, input=event.encode(),
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    return _since(started)
+
+
+@contextmanager
+def _service(home: Home) -> Iterator[None]:
+    """Run the service of *home*, warm, for the block."""
+    command = [sys.executable, "-m", "interfaces.cli", "serve", "--home", str(home.root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(_SERVICE_WARM_S)
+            yield
+        finally:
+            process.terminate()
 
 
 def _in_process(home: Home, now: datetime, questions: Sequence[str], embedder: Embedder | None) -> Iterator[RunTimes]:
