@@ -48,6 +48,17 @@ def test_what_the_readme_says_is_remembered_is_remembered(home: Home, now: datet
     assert found == rows
 
 
+def test_the_python_example_remembers_and_finds(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    (code,) = [text for name, text in EXAMPLE.findall(page) if name == "python"]
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    first, second, *prompt = done.stdout.splitlines()
+    assert "put the result first" in first
+    assert "put the result first" in second
+    assert any("put the result first" in line for line in prompt)
+    assert "State: resolved" in (tmp_path / "ada" / "MEMORY.md").read_text("utf-8")
+
+
 def test_every_link_leads_to_a_file() -> None:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     broken = [
