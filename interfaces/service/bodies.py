@@ -105,7 +105,7 @@ class EntryBody(_Body):
 
 
 class ResolveBody(_Body):
-    """How an entry ended."""
+    """The end of an entry, and how it came to it."""
 
     how: str = Field(default="", max_length=_TEXT)
     dry_run: bool = False

@@ -23,7 +23,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks, for which home, with which scopes. *audience* is who sees the answers."""
+    """The one who asks: a name, the home, and the scopes. *audience* is who sees the answers."""
 
     name: str
     home: Home

@@ -50,7 +50,7 @@ _SWITCH = "AGENT_HOME_SERVICE"
 
 
 class Answer(NamedTuple):
-    """What a command printed, and its exit code."""
+    """The exit code of a command, and the texts that it printed."""
 
     code: int
     out: str

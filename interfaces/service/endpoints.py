@@ -42,7 +42,7 @@ _LISTS = frozenset({"tags", "layers", "in", "ids"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What endpoints share."""
+    """The parts that endpoints share."""
 
     callers: Callers
     jobs: Jobs

@@ -9,7 +9,7 @@ __all__ = ["ServeSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """How the service of a home behaves.
+    """The table ``[serve]``.
 
     Attributes:
         autostart: whether hooks and commands of this machine start the service when none runs.

@@ -26,6 +26,7 @@ __all__ = ["SCOPES", "NoSuchToken", "Token", "TokenInvalid", "add_token", "find_
 SCOPES = ("read", "write", "review")
 _RECORD = "tokens"
 _PREFIX = "ah_"
+_LEAST_CHARS = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -52,11 +53,13 @@ class NoSuchToken(HomeError):
         self.name = name
 
 
-def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, now: datetime) -> str:
+def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, now: datetime, given: str = "") -> str:
     """Make a token called *name* and return it. Only its digest is stored.
 
+    *given* is used in place of a new one, such as a secret that a cluster hands out. Adding it again changes nothing.
+
     Raises:
-        TokenInvalid: the name is taken or unusable, a scope is unknown, or the audience is.
+        TokenInvalid: the name is taken or unusable, a scope is unknown, the audience is, or *given* is too short.
     """
     if not _NAME.fullmatch(name):
         raise TokenInvalid(f"the name {name!r} has other characters than letters, digits, '.', '_' and '-'")
@@ -64,7 +67,9 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
         raise TokenInvalid(f"scopes are {', '.join(scopes) or 'missing'}. Known scopes: {', '.join(SCOPES)}")
     if audience not in tuple(Audience):
         raise TokenInvalid(f"unknown audience {audience!r}. Known audiences: {', '.join(Audience)}")
-    token = _PREFIX + secrets.token_urlsafe(32)
+    if given and len(given) < _LEAST_CHARS:
+        raise TokenInvalid(f"the token has {len(given)} characters. Give it {_LEAST_CHARS} random ones or more")
+    token = given or _PREFIX + secrets.token_urlsafe(32)
     made = Token(
         name=name,
         digest=_digest(token),
@@ -74,6 +79,8 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
     )
     with hold_home(home):
         known = tokens(home)
+        if given and _same(made) in map(_same, known):
+            return token
         if name in {item.name for item in known}:
             raise TokenInvalid(f"there is a token {name!r}. Remove it first, or choose another name")
         _write(home, [*known, made])
@@ -106,6 +113,11 @@ def find_token(home: Home, given: str) -> Token | None:
         if hmac.compare_digest(token.digest, digest):
             found = token
     return found
+
+
+def _same(token: Token) -> tuple[str, str, tuple[str, ...], str]:
+    """Return everything of *token* but its time."""
+    return token.name, token.digest, token.scopes, token.audience
 
 
 def _digest(token: str) -> str:

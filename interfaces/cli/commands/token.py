@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TextIO
+
 import click
 
 from agent_home.audience import Audience
@@ -36,6 +38,7 @@ def token() -> None:
     "add",
     cls=Command,
     examples=(
+        ("Use a secret that a cluster hands out", "memory token add pods --token-file /run/secrets/token"),
         ("Let a job read what jobs may read", "memory token add nightly"),
         (
             "Let your own assistant read and write",
@@ -49,8 +52,9 @@ def token() -> None:
     "--audience", default="job", show_default=True, type=click.Choice([str(name) for name in Audience]),
     help="Who sees the answers.",
 )  # fmt: skip
+@click.option("--token-file", type=click.File(), metavar="FILE", help="Use the token in FILE instead of a new one.")
 @options
-def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str) -> None:
+def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str, token_file: TextIO | None) -> None:
     """Make a token and print it.
 
     With the scope read it gets prompts and searches, as its audience may see them. With write it stores, appends,
@@ -60,7 +64,13 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
     from interfaces.service.tokens import add_token
 
     home = invocation.home
-    made = add_token(home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment)
+    given = token_file.read().strip() if token_file else ""
+    if token_file and not given:
+        raise click.UsageError(f"{token_file.name} is empty. Put a token of 32 random characters or more into it")
+    made = add_token(home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment, given=given)
+    if given:
+        invocation.show({"name": name, "scopes": list(scopes or ("read",)), "audience": audience}, [f"added {name}"])
+        return
     invocation.warn("this is the only time that the token is shown")
     data = {"name": name, "token": made, "scopes": list(scopes or ("read",)), "audience": audience}
     invocation.show(data, [made])

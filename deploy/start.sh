@@ -1,0 +1,7 @@
+#!/bin/sh
+# Make the home at the first start, add the token of the pods, and serve. INSTANCE names the agent.
+set -eu
+memory init "$AGENT_HOME" --name "${INSTANCE:-agent}"
+memory model build || echo "no embedding model: search works on words alone" >&2
+memory token add pods --scope read --scope write --audience "${AUDIENCE:-job}" --token-file "${TOKEN_FILE:-/run/secrets/memory/token}"
+exec memory serve --http 0.0.0.0:8080 --allow-host "${INSTANCE:-agent}-memory" --idle-minutes 0

@@ -1,0 +1,107 @@
+"""The container and the cluster: valid manifests, and a start that makes a home and answers the pods."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+
+
+def manifests() -> list[dict[str, Any]]:
+    text = (DEPLOY / "kubernetes.yaml").read_text("utf-8").replace("INSTANCE", "watchdog").replace("IMAGE", "memory:1")
+    return list(yaml.safe_load_all(text))
+
+
+@pytest.mark.parametrize("manifest", manifests(), ids=lambda manifest: str(manifest["kind"]))
+def test_a_manifest_fits_the_schema(manifest: dict[str, Any]) -> None:
+    kubernetes_validate.validate(manifest, "1.29", strict=True)
+
+
+def test_a_wrong_manifest_does_not_fit() -> None:
+    wrong = {**manifests()[0], "spec": {"acessModes": []}}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, "1.29", strict=True)
+
+
+def test_the_names_are_those_that_agents_know() -> None:
+    found = {manifest["kind"]: manifest for manifest in manifests()}
+    assert found["PersistentVolumeClaim"]["metadata"]["name"] == "watchdog-memory-db"
+    assert found["PersistentVolumeClaim"]["spec"]["resources"]["requests"]["storage"] == "1Gi"
+    assert found["Service"]["metadata"]["name"] == found["StatefulSet"]["spec"]["serviceName"] == "watchdog-memory"
+    assert found["Service"]["spec"]["ports"][0]["port"] == 8080
+    pod = found["StatefulSet"]["spec"]["template"]["spec"]
+    assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == "watchdog-memory-db"
+    assert found["Job"]["spec"]["template"]["spec"]["initContainers"][0]["name"] == "wait-for-memory"
+
+
+def test_the_image_copies_files_that_are_there() -> None:
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    assert copied
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+def test_a_container_makes_its_home_answers_pods_and_starts_again(tmp_path: Path) -> None:
+    token = "t" * 40
+    (tmp_path / "token").write_text(token + "\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = (DEPLOY / "start.sh").read_text("utf-8").replace("0.0.0.0:8080", f"127.0.0.1:{port}")
+    (tmp_path / "start.sh").write_text(script)
+    environment = {
+        **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "INSTANCE": "watchdog",
+        "AGENT_HOME": str(tmp_path / "data" / "home"), "AGENT_HOME_STATE": str(tmp_path / "data" / "state"),
+        "TOKEN_FILE": str(tmp_path / "token"), "AUDIENCE": "job",
+    }  # fmt: skip
+    for start in range(2):
+        with subprocess.Popen(
+            ["sh", str(tmp_path / "start.sh")], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                assert until_ready(port, process)
+                if not start:
+                    stored = ask(
+                        port, token, "/memory/store", {"content": "Pod X has recurring OOM issues", "tags": ["k8s"]}
+                    )
+                    assert stored["success"] is True
+                found = ask(port, token, "/memory/search", {"query": "previous issues of pod X"})
+                assert [row["content"] for row in found["content"]][:1] == ["Pod X has recurring OOM issues"]
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.wait(timeout=60)
+
+
+def until_ready(port: int, process: subprocess.Popen[bytes]) -> bool:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.1)
+    return False
+
+
+def ask(port: int, token: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", json.dumps(body).encode(), {"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+        found: dict[str, Any] = json.load(answer)
+    return found
