@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+import anyio.to_thread
 import uvicorn
 
 from agent_home import storage
@@ -32,6 +33,8 @@ _SWITCH_S = 0.001
 #: Seconds that running requests may take when the service is asked to end.
 _GRACE_S = 30
 _BACKLOG = 128
+#: Requests that are worked on at the same time. More threads wait for one interpreter and hold memory of the models.
+_THREADS = 8
 
 
 class AlreadyServed(HomeError):
@@ -91,6 +94,7 @@ async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: A
         await activity.wait()
         server.should_exit = True
 
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     watch = asyncio.create_task(end_when_over())
     try:
         await server.serve(sockets=sockets)
