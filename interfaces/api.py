@@ -156,9 +156,13 @@ class AgentHome:
         from dataclasses import replace
 
         from recall.index.sync import ensure_fresh
-        from recall.search.hybrid import search
+        from recall.search.hybrid import SearchResult, search
         from recall.settings import RecallSettings
 
+        if not 1 <= k <= _MOST_HITS:
+            raise ValueError(f"k is {k}. Give a number from 1 to {_MOST_HITS}")
+        if tags and layers and "memory" not in layers:
+            return SearchResult(hits=())
         home = self._fresh()
         settings = home.manifest.settings("recall", RecallSettings)
         embedder = None if mode == "lexical" else home_embedder(home, self._warn, build_missing=False)

@@ -53,11 +53,11 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
         elif not session.strip():
             batch.skipped["no-session"] += 1
         else:
-            _add(batch, payload, _Place(session, timestamp(row.get("timestamp")), cwd, number))
+            _add(batch, payload, _RolloutLine(session, timestamp(row.get("timestamp")), cwd, number))
     return batch.result()
 
 
-class _Place:
+class _RolloutLine:
     """The session, the time and the folder of a line, and its number in the file, for ids that the program repeats."""
 
     def __init__(self, session: str, ts: str, cwd: str, number: int) -> None:
@@ -68,7 +68,7 @@ class _Place:
         return Message(session=self.session, id=name, ts=self.ts, role=role, content=content, cwd=self.cwd)
 
 
-def _add(batch: Batch, payload: Mapping[str, Any], place: _Place) -> None:
+def _add(batch: Batch, payload: Mapping[str, Any], place: _RolloutLine) -> None:
     kind = text_of(payload.get("type"))
     if kind == "message":
         _add_message(batch, payload, place)
@@ -84,7 +84,7 @@ def _add(batch: Batch, payload: Mapping[str, Any], place: _Place) -> None:
         batch.skipped["unknown-type"] += 1
 
 
-def _add_message(batch: Batch, payload: Mapping[str, Any], place: _Place) -> None:
+def _add_message(batch: Batch, payload: Mapping[str, Any], place: _RolloutLine) -> None:
     role = _ROLES.get(text_of(payload.get("role")), "")
     parts = list(_texts(payload.get("content")))
     if not role or (role == "user" and parts and _WRITTEN_BY_THE_PROGRAM.match(parts[0])):
@@ -94,7 +94,7 @@ def _add_message(batch: Batch, payload: Mapping[str, Any], place: _Place) -> Non
     batch.add(place.message(payload, role, "\n\n".join(parts)), parts=parts if role == "user" else ())
 
 
-def _add_output(batch: Batch, payload: Mapping[str, Any], place: _Place) -> None:
+def _add_output(batch: Batch, payload: Mapping[str, Any], place: _RolloutLine) -> None:
     output = payload.get("output")
     text = output if isinstance(output, str) else "\n".join(strings_in(output))
     batch.hear(place.session, text)

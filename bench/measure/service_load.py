@@ -49,7 +49,7 @@ class Tally:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Service:
+class ServiceProcess:
     """A `memory serve` process over HTTP, which can be killed and started again."""
 
     def __init__(self, home: Home, token: str) -> None:
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         accept_settings(load_manifest(home.root / "agent.toml"), home.machine)
         token = add_token(home, "load", scopes=("read", "write"), audience="owner", now=now())
-        service = Service(home, token)
+        service = ServiceProcess(home, token)
         try:
             found = _load(service, options.sessions, options.seconds, options.kills)
         finally:
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if not (found["lost"] or found["doubled"] or found["failed"]) else 1
 
 
-def _load(service: Service, sessions: int, seconds: float, kills: int) -> dict[str, Any]:
+def _load(service: ServiceProcess, sessions: int, seconds: float, kills: int) -> dict[str, Any]:
     tally, ends = Tally(), time.monotonic() + seconds
     service.ask("/prompt", {"message": "warm up"})
     before = service.kilobytes
@@ -153,7 +153,7 @@ def _load(service: Service, sessions: int, seconds: float, kills: int) -> dict[s
     }  # fmt: skip
 
 
-def _session(service: Service, name: str, ends: float, tally: Tally) -> None:
+def _session(service: ServiceProcess, name: str, ends: float, tally: Tally) -> None:
     words = random.Random(name)  # noqa: S311
     number = 0
     while time.monotonic() < ends:
@@ -174,7 +174,7 @@ def _session(service: Service, name: str, ends: float, tally: Tally) -> None:
             _timed(service, tally, "prompt", "/prompt", {"message": f"What about the {words.choice(_NOUNS)}?"})
 
 
-def _timed(service: Service, tally: Tally, kind: str, path: str, body: dict[str, Any]) -> int:
+def _timed(service: ServiceProcess, tally: Tally, kind: str, path: str, body: dict[str, Any]) -> int:
     """Send a request until the service answers, and note the time of the answer that came."""
     while True:
         begun = time.perf_counter()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from agent_home import storage
@@ -120,7 +120,7 @@ def remember(
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
     Raises:
-        ValueError: *text* is empty.
+        ValueError: *text* is empty, or *until* is no ISO date or a day that is over.
         GuardRefused: the guard would leave nothing of *text*, or cannot run.
         NoSuchEntry: no entry has the id *replaces*.
         NotLive: that entry is archived, in another file, superseded, resolved, protected, or the user's and the note
@@ -130,6 +130,7 @@ def remember(
     text = add_dates(" ".join(text.split()), now.date())
     if not text:
         raise ValueError("the text is empty")
+    _require_day(until, now)
     screened = _screened(home, text, origin)
     if not dry_run:
         prepare(home, now)
@@ -155,9 +156,28 @@ def remember(
     return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
 
 
+def _require_day(until: str, now: datetime) -> None:
+    """Refuse a last day that is no ISO date, or over.
+
+    Raises:
+        ValueError: it is one of these.
+    """
+    if not until:
+        return
+    try:
+        day = date.fromisoformat(until) if until.isascii() else None
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != until:
+        raise ValueError(f"{until!r} is no date. Write it like 2026-12-31")
+    if day < now.date():
+        raise ValueError(f"{until} is in the past. Name today or a later day")
+
+
 def _tag_line(tags: Sequence[str]) -> str:
     """Return *tags* as the value of a field, each once, in order."""
-    words = (" ".join(word.split()) for tag in tags for word in tag.split(","))
+    printable = ("".join(char if char.isprintable() else " " for char in tag) for tag in tags)
+    words = (" ".join(word.split()) for tag in printable for word in tag.split(","))
     return ", ".join(dict.fromkeys(word for word in words if word))
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 __all__ = ["NO_TELEMETRY", "onnx_runtime", "onnx_session", "without_telemetry"]
@@ -43,16 +44,43 @@ def onnx_session(path: Path) -> Any:
     return library.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
+class _Telemetry:
+    """The variables while libraries are loaded: the first import sets them, and the last that ends puts them back."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._imports = 0
+        self._before: dict[str, str | None] = {}
+
+    def off(self) -> None:
+        """Set the variables, and keep what they were before the first import."""
+        with self._lock:
+            if not self._imports:
+                self._before = {name: os.environ.get(name) for name in NO_TELEMETRY}
+                os.environ.update(NO_TELEMETRY)
+            self._imports += 1
+
+    def restore(self) -> None:
+        """Put the variables back, unless another import still runs."""
+        with self._lock:
+            self._imports -= 1
+            if self._imports:
+                return
+            for name, value in self._before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+_TELEMETRY = _Telemetry()
+
+
 @contextmanager
 def without_telemetry() -> Iterator[None]:
-    """Set the variables for the time of an import, and leave the environment as it was."""
-    before = {name: os.environ.get(name) for name in NO_TELEMETRY}
-    os.environ.update(NO_TELEMETRY)
+    """Set the variables for the time of an import, and leave the environment as it was. Imports may overlap."""
+    _TELEMETRY.off()
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        _TELEMETRY.restore()

@@ -23,7 +23,7 @@ from agent_home.home import Home
 
 from .event import HOSTS
 
-__all__ = ["Change", "SettingsUnreadable", "handler", "install", "settings_path", "uninstall"]
+__all__ = ["SettingsChange", "SettingsUnreadable", "handler", "install", "settings_path", "uninstall"]
 
 Scope = Literal["user", "project"]
 #: Of each host, the file with its hooks, below the user's or the project's folder.
@@ -49,7 +49,7 @@ class SettingsUnreadable(HomeError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SettingsChange:
     """A change of a settings file. *before* and *after* are its texts, ``None`` where there is no file."""
 
     path: Path
@@ -67,7 +67,7 @@ def settings_path(host: str, scope: Scope, folder: Path) -> Path:
     return folder / _FILES[host][scope]
 
 
-def install(home: Home, host: str, path: Path, *, apply: bool) -> Change:
+def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange:
     """Add our hooks for *home* to the settings file *path*, in place of older ones. Without *apply* nothing is written.
 
     Raises:
@@ -83,7 +83,7 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> Change:
             raise SettingsUnreadable(path, f"has other things than a list under hooks.{name}")
         groups.append({"hooks": [handler(home, host, kind)]})
     settings["hooks"] = hooks
-    change = Change(path=path, before=before, after=_rendered(settings, before))
+    change = SettingsChange(path=path, before=before, after=_rendered(settings, before))
     if apply and change.changed:
         _remember(home, path, before, change.after or "")
         _write(path, change.after or "")
@@ -105,7 +105,7 @@ def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
     return handler
 
 
-def uninstall(home: Home, path: Path, *, apply: bool) -> Change:
+def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
     """Take our hooks out of the settings file *path*. A file that is left empty, and that we had made, is removed.
 
     Raises:
@@ -113,7 +113,7 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> Change:
     """
     before = _read(path)
     if before is None:
-        return Change(path=path, before=None, after=None)
+        return SettingsChange(path=path, before=None, after=None)
     known = _remembered(home, path)
     if known is not None and before == known["after"]:
         after = known["before"]
@@ -122,7 +122,7 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> Change:
         ours_alone = not settings and (known is None or known["before"] is None)
         after = None if ours_alone else _rendered(settings, before)
         after = before if settings == _parsed(path, before) else after
-    change = Change(path=path, before=before, after=after)
+    change = SettingsChange(path=path, before=before, after=after)
     if apply and change.changed:
         if after is None:
             path.unlink()

@@ -16,7 +16,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -25,11 +25,11 @@ from .body_limit import BodyLimit, BodyTooLarge
 from .callers import Callers
 from .client import package, shared_environment
 from .command_runner import run_command
-from .endpoints import ENDPOINTS, Endpoint, Service
+from .endpoints import ENDPOINTS, HttpEndpoint, Service
 from .jobs import Jobs
 from .metrics import Metrics
 from .openapi import document
-from .problem import Problem, problem_of
+from .problem import HttpProblem, problem_of
 from .source_stamp import SourceStamp
 
 __all__ = ["LOGGER", "application"]
@@ -37,6 +37,8 @@ __all__ = ["LOGGER", "application"]
 #: One line of JSON for each request that is no command: no text, no name of a session, no query.
 LOGGER = logging.getLogger("agent_home.service")
 _LOGGED_FRAMES = 5
+#: Status of an answer that nobody waits for.
+_GONE = 499
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Answerer = Callable[[Request], Awaitable[Response]]
@@ -45,9 +47,7 @@ Answerer = Callable[[Request], Awaitable[Response]]
 def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1 << 20) -> Starlette:
     """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request."""
     jobs = Jobs()
-    service = Service(
-        callers=callers, jobs=jobs, metrics=Metrics(callers.homes, lambda: jobs.waiting), activity=activity
-    )
+    service = Service(callers=callers, jobs=jobs, metrics=Metrics(lambda: jobs.waiting), activity=activity)
     described = json.dumps(document(ENDPOINTS)).encode()
 
     async def health(_request: Request) -> Response:
@@ -64,12 +64,13 @@ def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1
         *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in ENDPOINTS),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+    app.router.redirect_slashes = False  # a redirect would repeat the Host of the request, unchecked
     app.add_middleware(BodyLimit, most_bytes=max_body_bytes)
     app.add_middleware(activity.middleware)
     return app
 
 
-def _answered(service: Service, endpoint: Endpoint) -> Answerer:
+def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
     """Return the answerer of an endpoint: identify the caller, check the scope, and turn errors into problems."""
 
     async def answer(request: Request) -> Response:
@@ -87,8 +88,7 @@ def _open(service: Service, path: str, answer: Answerer) -> Answerer:
 
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
-        given = request.headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = _request_id(request)
         request.state.caller, request.state.private = "", True
         try:
             service.callers.require_own_host(request)
@@ -111,9 +111,15 @@ def _open(service: Service, path: str, answer: Answerer) -> Answerer:
     return answered
 
 
-def _as_problem(error: Exception, *, private: bool) -> Problem:
+def _request_id(request: Request) -> str:
+    """Return the id that the caller gave, if it can stand in a log, else a new one."""
+    given = request.headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _as_problem(error: Exception, *, private: bool) -> HttpProblem:
     if isinstance(error, BodyTooLarge):
-        return Problem(413, f"the body is larger than {error.most_bytes} bytes")
+        return HttpProblem(413, f"the body is larger than {error.most_bytes} bytes")
     return problem_of(error, private=private)
 
 
@@ -124,44 +130,52 @@ def _defect(error: Exception, request_id: str) -> dict[str, str]:
     return {"request": request_id, "error": type(error).__name__, "at": places}
 
 
-def _problem_response(problem: Problem, request_id: str) -> Response:
+def _problem_response(problem: HttpProblem, request_id: str) -> Response:
     return JSONResponse({"error": str(problem), "request": request_id}, problem.status, headers=problem.headers)
 
 
-async def _not_found(_request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(getattr(error, "headers", None) or {})
     text = "no such path. /openapi.json lists them" if status == 404 else "another method is needed"
-    return JSONResponse({"error": text, "request": uuid.uuid4().hex}, status, headers=headers)
+    request_id = _request_id(request)
+    LOGGER.info("%s", json.dumps({"request": request_id, "method": request.method[:16], "status": status}))
+    return JSONResponse({"error": text, "request": request_id}, status, headers={**headers, "X-Request-Id": request_id})
 
 
 def _command(callers: Callers, activity: Activity) -> Answerer:
     """Return the answerer of commands that a process of this user passes on. A port has no such path."""
     stamp = SourceStamp()
+    environment = shared_environment(os.environ)
 
     async def answer(request: Request) -> Response:
         if not callers.on_socket(request):
             raise HTTPException(404)
         try:
             given: Mapping[str, Any] = json.loads(await request.body())
-            refused = _refusal(given, stamp)
+            refused = _refusal(given, stamp, environment)
             if refused:
                 if stamp.changed():
                     activity.end()
                 return JSONResponse({"error": refused}, 409)
             done = await run_in_threadpool(run_command, given["arguments"], Path(given["folder"]), given["environ"])
-        except (ValueError, KeyError, TypeError) as error:
+        except ClientDisconnect:  # it did not wait for our yes, and runs the command itself
+            return Response(status_code=_GONE)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             return JSONResponse({"error": f"no command: {type(error).__name__}"}, 400)
+        except Exception as error:  # noqa: BLE001 - with AGENT_HOME_DEBUG the process that asks shows it
+            LOGGER.error("%s", json.dumps(_defect(error, _request_id(request))))  # noqa: TRY400 - no content
+            return JSONResponse({"error": f"no answer: {type(error).__name__}"}, 500)
         return JSONResponse(done._asdict())
 
     return answer
 
 
-def _refusal(given: Mapping[str, Any], stamp: SourceStamp) -> str:
+def _refusal(given: Mapping[str, Any], stamp: SourceStamp, environment: Mapping[str, str]) -> str:
     """Return why this process would answer otherwise than the one that asks, or an empty string."""
     if given["package"] != package() or stamp.changed():
         return "another version of agent-home"
-    if given["shared"] != shared_environment(os.environ):
+    if given["shared"] != environment:
         return "other environment variables"
     return ""
 

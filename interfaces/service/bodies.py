@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -24,6 +24,9 @@ _TEXT = 65_536
 _NAME = 256
 
 
+Tag = Annotated[str, Field(max_length=_NAME)]
+
+
 class _Body(BaseModel):
     """A request body. An unknown key is an error, so that a mistyped one does not pass silently."""
 
@@ -34,19 +37,30 @@ class StoreBody(_Body):
     """A memory to store, as agents without a host do."""
 
     content: str = Field(min_length=1, max_length=_TEXT, description="The statement.")
-    tags: list[str] = Field(default=[], max_length=32, description="Words by which it is found.")
+    tags: list[Tag] = Field(default=[], max_length=32, description="Words by which it is found.")
     type: Literal["preference", "decision", "lesson", "correction", "thread", "fact"] | None = None
 
 
 class SearchBody(_Body):
     """A question to memory, conversations and knowledge."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=_TEXT,
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["query"], "properties": {"query": {"pattern": r"\S"}}},
+                {"required": ["tags"], "properties": {"tags": {"minItems": 1}}},
+            ]
+        },
+    )
+
     query: str = Field(default="", max_length=_TEXT)
-    tags: list[str] = Field(default=[], max_length=32, description="Only entries that have all of these tags.")
+    tags: list[Tag] = Field(default=[], max_length=32, description="Only entries that have all of these tags.")
     limit: int = Field(default=10, ge=1, le=1000)
-    layers: list[str] = Field(default=[], max_length=16, description="Such as memory, sessions, knowledge.")
+    layers: list[Tag] = Field(default=[], max_length=16, description="Such as memory, sessions, knowledge.")
     mode: Literal["hybrid", "lexical", "vector"] = "hybrid"
-    audience: str = ""
+    audience: Literal["", "owner", "trusted", "group", "job"] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -64,7 +78,7 @@ class PromptBody(_Body):
     message: str = Field(default="", max_length=_TEXT)
     window: int = Field(default=0, ge=0, le=10**9)
     used: int = Field(default=0, ge=0, le=10**9)
-    audience: str = ""
+    audience: Literal["", "owner", "trusted", "group", "job"] = ""
     session: str = Field(default="", max_length=_NAME)
     resume: str = Field(default="", max_length=_NAME)
 
@@ -100,7 +114,7 @@ class EntryBody(_Body):
     about: str = Field(default="", max_length=_NAME)
     until: str = Field(default="", pattern=r"^(\d{4}-\d{2}-\d{2})?$")
     replaces: str = Field(default="", max_length=_NAME)
-    tags: list[str] = Field(default=[], max_length=32)
+    tags: list[Tag] = Field(default=[], max_length=32)
     dry_run: bool = False
 
 
@@ -114,5 +128,5 @@ class ResolveBody(_Body):
 class CiteBody(_Body):
     """Entries that were useful."""
 
-    ids: list[str] = Field(min_length=1, max_length=200)
+    ids: list[Tag] = Field(min_length=1, max_length=200)
     session: str = Field(default="", max_length=_NAME)

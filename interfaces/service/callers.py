@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,15 @@ from starlette.requests import Request
 from agent_home.audience import Audience
 from agent_home.home import Home
 
-from .problem import Problem
+from .problem import HttpProblem
 from .tokens import SCOPES, find_token
 
 __all__ = ["Caller", "Callers"]
 
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _MINUTE_S = 60.0
+#: A name or an address, and perhaps a port.
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,25 +37,27 @@ class Caller:
         """Refuse a caller without *scope*, or with *owner* one whose audience is another.
 
         Raises:
-            Problem: with status 403.
+            HttpProblem: with status 403.
         """
         if scope not in self.scopes:
-            raise Problem(403, f"this token has no scope {scope!r}. Make one: memory token add NAME --scope {scope}")
+            raise HttpProblem(
+                403, f"this token has no scope {scope!r}. Make one: memory token add NAME --scope {scope}"
+            )
         if owner and self.audience != Audience.owner:
-            raise Problem(403, "only a token for the audience 'owner' may see this")
+            raise HttpProblem(403, "only a token for the audience 'owner' may see this")
 
     def audience_for(self, asked: str) -> str:
         """Return the audience of an answer: the caller's own, or for the owner any that is *asked* for.
 
         Raises:
-            Problem: an unknown audience, or one that the caller is not.
+            HttpProblem: an unknown audience, or one that the caller is not.
         """
         if not asked or asked == self.audience:
             return self.audience
         if asked not in tuple(Audience):
-            raise Problem(422, f"unknown audience {asked!r}. Known audiences: {', '.join(Audience)}")
+            raise HttpProblem(422, f"unknown audience {asked!r}. Known audiences: {', '.join(Audience)}")
         if self.audience != Audience.owner:
-            raise Problem(403, f"this token answers the audience {self.audience!r} alone")
+            raise HttpProblem(403, f"this token answers the audience {self.audience!r} alone")
         return asked
 
 
@@ -82,21 +87,21 @@ class Callers:
         """Refuse a request that a page of another site made, by its ``Origin`` or by a forged ``Host``.
 
         Raises:
-            Problem: with status 403 or 421.
+            HttpProblem: with status 403 or 421.
         """
         if self.on_socket(request):
             return
         host = _without_port(request.headers.get("host", ""))
         if host not in self._hosts:
-            raise Problem(421, "unknown host. Start the service with --allow-host to answer under another name")
+            raise HttpProblem(421, "unknown host. Start the service with --allow-host to answer under another name")
         if "origin" in request.headers:
-            raise Problem(403, "requests of web pages are not answered")
+            raise HttpProblem(403, "requests of web pages are not answered")
 
     def identify(self, request: Request) -> Caller:
         """Return who asks.
 
         Raises:
-            Problem: no valid token (401), or too many requests (429).
+            HttpProblem: no valid token (401), or too many requests (429).
         """
         if self.on_socket(request):
             home = self._sockets[request.scope["server"][0]]
@@ -107,24 +112,26 @@ class Callers:
             if token is not None:
                 self._count(f"{home.root}\0{token.name}")
                 return Caller(name=token.name, home=home, scopes=token.scopes, audience=token.audience)
-        raise Problem(
+        raise HttpProblem(
             401, "no valid bearer token. Make one: memory token add NAME", headers={"WWW-Authenticate": "Bearer"}
         )
 
     def _count(self, name: str) -> None:
         """Note a request of the token *name*, and refuse one too many in a minute."""
+        if not self._per_minute:
+            return
         now = time.monotonic()
         asked = self._asked.setdefault(name, deque())
         while asked and now - asked[0] > _MINUTE_S:
             asked.popleft()
         if len(asked) >= self._per_minute:
             wait = max(1, round(_MINUTE_S - (now - asked[0])))
-            raise Problem(429, f"more than {self._per_minute} requests in a minute", headers={"Retry-After": str(wait)})
+            raise HttpProblem(
+                429, f"more than {self._per_minute} requests in a minute", headers={"Retry-After": str(wait)}
+            )
         asked.append(now)
 
 
 def _without_port(host: str) -> str:
-    host = host.strip().casefold()
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    found = _HOST.fullmatch(host.strip().casefold())
+    return found["name"] if found else ""

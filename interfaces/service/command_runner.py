@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from agent_home.visible import visible_line
 from interfaces.cli import cli
 from interfaces.cli.exit_codes import DEFECT
-from interfaces.cli.surroundings import CallSurroundings, surrounded_by
+from interfaces.cli.surroundings import CallSurroundings, surrounded_by, surroundings
 
 from .client import FORWARDED, Answer
 
 __all__ = ["run_command"]
+
+
+class _CallersHandler(logging.Handler):
+    """Handler of warnings: they go to the standard error of the command that they belong to."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        surroundings().err.write(f"memory: {visible_line(record.getMessage())}\n")
+
+
+_HANDLER = _CallersHandler(logging.WARNING)
 
 
 def run_command(arguments: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Answer:
@@ -25,6 +37,9 @@ def run_command(arguments: Sequence[str], folder: Path, environ: Mapping[str, st
     """
     if not arguments or arguments[0] not in FORWARDED:
         raise ValueError(f"the service does not run {arguments[:1]!r}")
+    root = logging.getLogger()
+    if _HANDLER not in root.handlers:
+        root.addHandler(_HANDLER)
     out, err = io.StringIO(), io.StringIO()
     given = CallSurroundings(environ=environ, folder=folder, out=out, err=err)
     with surrounded_by(given):

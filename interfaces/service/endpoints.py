@@ -32,11 +32,13 @@ from .bodies import CiteBody, EntryBody, MessagesBody, PromptBody, ResolveBody, 
 from .callers import Caller, Callers
 from .jobs import Jobs
 from .metrics import Metrics
-from .problem import Problem
+from .problem import HttpProblem
 
-__all__ = ["ENDPOINTS", "Endpoint", "Service"]
+__all__ = ["ENDPOINTS", "HttpEndpoint", "Service"]
 
 B = TypeVar("B", bound=BaseModel)
+#: Up to here a float holds every integer.
+_LARGEST_INTEGER = 2**53
 _LISTS = frozenset({"tags", "layers", "in", "ids"})
 
 
@@ -54,7 +56,7 @@ Handler = Callable[[Service, Caller, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class HttpEndpoint:
     """An endpoint: methods and path, the scope that it needs, its handler, and what the OpenAPI document says."""
 
     methods: tuple[str, ...]
@@ -63,6 +65,7 @@ class Endpoint:
     handler: Handler
     summary: str
     body: type[BaseModel] | None = None
+    text: bool = False  # the answer is no JSON
     statuses: tuple[int, ...] = (200,)
 
 
@@ -85,7 +88,7 @@ async def _search(service: Service, caller: Caller, request: Request) -> Respons
     agent = _agent(caller)
     if not given.query.strip():
         if not given.tags:
-            raise Problem(422, "query: write a question or words, or name tags")
+            raise HttpProblem(422, "query: write a question or words, or name tags")
         entries = await run_in_threadpool(agent.tagged, given.tags, audience=audience)
         rows = [_entry_row(entry) for entry in entries[: given.limit]]
         return JSONResponse({"success": True, "content": rows, "hits": [], "degraded": []})
@@ -142,14 +145,14 @@ async def _close(service: Service, caller: Caller, request: Request) -> Response
     def ended() -> None:
         loop.call_soon_threadsafe(service.activity.finish)
 
-    job = service.jobs.start("close", _owner(caller), work, ended)
+    job = service.jobs.start("close", _owner(caller), work, ended, private=caller.audience != "owner")
     return JSONResponse(job.as_dict(), 202, headers={"Location": f"/jobs/{job.id}", "Retry-After": "1"})
 
 
 async def _job(service: Service, caller: Caller, request: Request) -> Response:
     job = service.jobs.find(request.path_params["job"], _owner(caller))
     if job is None:
-        raise Problem(404, "no such job. Jobs are forgotten when the service ends")
+        raise HttpProblem(404, "no such job. Jobs are forgotten when the service ends")
     return JSONResponse(job.as_dict(), 200 if job.state in {"done", "failed"} else 202)
 
 
@@ -192,53 +195,57 @@ async def _review(_service: Service, caller: Caller, _request: Request) -> Respo
     return JSONResponse({"proposals": [waiting_answer(item) for item in found]})
 
 
-async def _metrics(service: Service, _caller: Caller, _request: Request) -> Response:
-    return Response(await run_in_threadpool(service.metrics.text), media_type="text/plain; version=0.0.4")
+async def _metrics(service: Service, caller: Caller, _request: Request) -> Response:
+    return Response(await run_in_threadpool(service.metrics.text, caller.home), media_type="text/plain; version=0.0.4")
 
 
 ENDPOINTS = (
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/memory/store", scope="write", handler=_store, body=StoreBody,
         summary="Store a statement, with tags", statuses=(200, 422),
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("GET", "POST"), path="/memory/search", scope="read", handler=_search, body=SearchBody,
         summary="Search memory, conversations and knowledge",
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("GET", "POST"), path="/prompt", scope="read", handler=_prompt, body=PromptBody,
         summary="Assemble the system prompt",
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/sessions/{session}/messages", scope="write", handler=_messages, body=MessagesBody,
         summary="Append messages to a session",
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/sessions/{session}/close", scope="write", handler=_close,
         summary="Turn a session into memory, in a job", statuses=(202,),
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("GET",), path="/jobs/{job}", scope="write", handler=_job, summary="Ask about a job",
         statuses=(200, 202),
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/entries", scope="write", handler=_remember, body=EntryBody,
         summary="Write an entry on purpose", statuses=(200, 422),
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/entries/cite", scope="write", handler=_cite, body=CiteBody,
         summary="Record that entries were useful",
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("GET",), path="/entries/{entry}", scope="read", handler=_entry,
         summary="Show where an entry comes from",
     ),
-    Endpoint(
+    HttpEndpoint(
         methods=("POST",), path="/entries/{entry}/resolve", scope="write", handler=_resolve, body=ResolveBody,
         summary="End an entry",
     ),
-    Endpoint(methods=("GET",), path="/review", scope="review", handler=_review, summary="List what waits for a person"),
-    Endpoint(methods=("GET",), path="/metrics", scope="read", handler=_metrics, summary="Figures for Prometheus"),
+    HttpEndpoint(
+        methods=("GET",), path="/review", scope="review", handler=_review, summary="List what waits for a person"
+    ),
+    HttpEndpoint(
+        methods=("GET",), path="/metrics", scope="read", handler=_metrics, text=True, summary="Figures for Prometheus",
+    ),
 )  # fmt: skip
 
 
@@ -253,7 +260,7 @@ def _reads_memory(caller: Caller) -> bool:
 
 def _require_memory(caller: Caller) -> None:
     if not _reads_memory(caller):
-        raise Problem(403, "the audience of this token does not read MEMORY.md")
+        raise HttpProblem(403, "the audience of this token does not read MEMORY.md")
 
 
 def _owner(caller: Caller) -> str:
@@ -264,21 +271,28 @@ async def _body(request: Request, kind: type[B]) -> B:
     """Return the body of *request*, or its query for a GET.
 
     Raises:
-        Problem: not JSON (400), or not as *kind* describes (422). The message names the place and not the value.
+        HttpProblem: not JSON (400), or not as *kind* describes (422). The message names the place and not the value.
     """
     if request.method == "GET":
         given: Any = _query(request)
     else:
         try:
-            given = json.loads(await request.body() or b"{}")
+            given = json.loads(await request.body(), parse_float=_number)
         except (ValueError, RecursionError) as error:
-            raise Problem(400, "the body is not JSON") from error
+            raise HttpProblem(400, "the body is not JSON") from error
     try:
-        return kind.model_validate(given)
+        # A query has only texts. A body has types of its own, and `"true"` is none of them.
+        return kind.model_validate(given, strict=request.method != "GET")
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise Problem(422, f"{place[:200]}: {first['msg']}") from error
+        raise HttpProblem(422, f"{place[:200]}: {first['msg']}") from error
+
+
+def _number(text: str) -> float:
+    """Return a number as JSON means it: 8.0 is the integer 8."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < _LARGEST_INTEGER else number
 
 
 def _query(request: Request) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class Job:
     state: State = "queued"
     status: int = 202
     answer: dict[str, Any] | None = None
+    private: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the job as JSON."""
@@ -50,10 +51,19 @@ class Jobs:
             return sum(job.state in {"queued", "running"} for job in self._jobs.values())
 
     def start(
-        self, kind: str, owner: str, work: Callable[[], dict[str, Any]], ended: Callable[[], None] = lambda: None
+        self,
+        kind: str,
+        owner: str,
+        work: Callable[[], dict[str, Any]],
+        ended: Callable[[], None] = lambda: None,
+        *,
+        private: bool = False,
     ) -> Job:
-        """Queue *work* and return its job. *ended* is called after it, whatever became of it."""
-        job = Job(id=uuid.uuid4().hex[:16], kind=kind, owner=owner)
+        """Queue *work* and return its job. *ended* is called after it, whatever became of it.
+
+        With *private*, its error says nothing of what the home holds.
+        """
+        job = Job(id=uuid.uuid4().hex[:16], kind=kind, owner=owner, private=private)
         with self._lock:
             self._jobs[job.id] = job
             done = [name for name, other in self._jobs.items() if other.state in {"done", "failed"}]
@@ -79,7 +89,7 @@ class Jobs:
             job.answer, job.status = work(), 200
             job.state = "done"
         except Exception as error:  # noqa: BLE001 - the job's answer tells, as that of a request would
-            problem = problem_of(error)
+            problem = problem_of(error, private=job.private)
             job.answer, job.status = {"error": str(problem)}, problem.status
             job.state = "failed"
         finally:

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from agent_home import storage
 from agent_home.documents.document import parse
+from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
 from assembler.receipt import Receipt
 from recall.search.hybrid import SearchResult
@@ -21,8 +22,7 @@ _TOKENS = (500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000)
 class Metrics:
     """The figures of one service."""
 
-    def __init__(self, homes: list[Home], queued: Callable[[], int]) -> None:
-        self._homes = homes
+    def __init__(self, queued: Callable[[], int]) -> None:
         self._queued = queued
         self.registry = CollectorRegistry()
         self._requests = Counter("agent_home_requests", "Requests", ["route", "status"], registry=self.registry)
@@ -45,8 +45,6 @@ class Metrics:
         self._verdicts = Counter(
             "agent_home_guard_verdicts", "Texts by what the guard did with them", ["verdict"], registry=self.registry
         )
-        self._entries = Gauge("agent_home_memory_entries", "Entries of memory", ["home"], registry=self.registry)
-        self._bytes = Gauge("agent_home_memory_bytes", "Size of MEMORY.md", ["home"], registry=self.registry)
         self._queue = Gauge("agent_home_jobs_waiting", "Jobs that are not done yet", registry=self.registry)
 
     def request(self, route: str, status: int, seconds: float) -> None:
@@ -74,14 +72,16 @@ class Metrics:
             if count:
                 self._verdicts.labels(verdict).inc(count)
 
-    def text(self) -> bytes:
-        """Return all figures in Prometheus' text format. Homes are numbered, in the order in which they are served."""
-        for number, home in enumerate(self._homes):
-            try:
-                memory = storage.read_text(home.root / MEMORY)
-                self._bytes.labels(str(number)).set(len(memory.encode()))
-                self._entries.labels(str(number)).set(sum(1 for _ in parse(memory).entries()))
-            except Exception:  # noqa: BLE001, S112 - a damaged memory must not stop the other figures
-                continue
+    def text(self, home: Home) -> bytes:
+        """Return all figures in Prometheus' text format, with the size of the memory of *home*."""
+        registry = CollectorRegistry()
+        entries = Gauge("agent_home_memory_entries", "Entries of memory", registry=registry)
+        size = Gauge("agent_home_memory_bytes", "Size of MEMORY.md", registry=registry)
+        try:
+            memory = storage.read_text(home.root / MEMORY)
+            size.set(len(memory.encode()))
+            entries.set(sum(1 for _ in parse(memory).entries()))
+        except (HomeError, OSError):  # a damaged memory must not stop the other figures
+            registry = CollectorRegistry()
         self._queue.set(self._queued())
-        return generate_latest(self.registry)
+        return generate_latest(self.registry) + generate_latest(registry)

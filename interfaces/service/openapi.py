@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from .endpoints import Endpoint
+from .endpoints import HttpEndpoint
 
 __all__ = ["document"]
 
@@ -28,7 +28,7 @@ _PROBLEMS = {
 _ANSWERS = {200: "Done", 202: "It is being done. Ask `/jobs/{job}`"}
 
 
-def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def document(endpoints: Sequence[HttpEndpoint]) -> dict[str, Any]:
     """Return the document: OpenAPI 3.1, with the schema of each request body."""
     paths: dict[str, dict[str, Any]] = {
         "/health": {"get": {"summary": "Whether the service is ready", "security": [], "operationId": "get_health",
@@ -56,14 +56,14 @@ _ERROR = {
 }
 
 
-def _operation(endpoint: Endpoint, method: str) -> dict[str, Any]:
+def _operation(endpoint: HttpEndpoint, method: str) -> dict[str, Any]:
     name = re.sub(r"\W+", "_", endpoint.path).strip("_")
     found: dict[str, Any] = {
         "summary": endpoint.summary,
         "description": f"Needs a token with the scope `{endpoint.scope}`.",
         "operationId": f"{method.lower()}_{name}",
         "responses": {
-            **{str(status): _response(_ANSWERS.get(status, _PROBLEMS.get(status, ""))) for status in endpoint.statuses},
+            **{str(status): _answer(endpoint, status) for status in endpoint.statuses},
             **{str(status): _problem(text) for status, text in _PROBLEMS.items() if status not in endpoint.statuses},
         },
     }
@@ -81,7 +81,7 @@ def _operation(endpoint: Endpoint, method: str) -> dict[str, Any]:
     return found
 
 
-def _query(endpoint: Endpoint) -> list[dict[str, Any]]:
+def _query(endpoint: HttpEndpoint) -> list[dict[str, Any]]:
     """Return the fields of the body as parameters of the query. Lists are separated by commas."""
     assert endpoint.body is not None  # noqa: S101 - asked by the caller
     schema = _inlined(endpoint.body.model_json_schema())
@@ -102,6 +102,13 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
     if "$ref" in schema:
         return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     return {key: _inlined(value, definitions) for key, value in schema.items() if key != "$defs"}
+
+
+def _answer(endpoint: HttpEndpoint, status: int) -> dict[str, Any]:
+    found = _response(_ANSWERS.get(status, _PROBLEMS.get(status, "")))
+    if endpoint.text:
+        found["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    return found
 
 
 def _response(text: str) -> dict[str, Any]:

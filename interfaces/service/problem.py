@@ -6,14 +6,16 @@ from collections.abc import Mapping
 
 from interfaces.cli.exit_codes import exit_code
 
-__all__ = ["Problem", "problem_of"]
+__all__ = ["HttpProblem", "problem_of"]
 
 #: Status of each exit code of the command line (``interfaces.cli.exit_codes``).
 _STATUS: Mapping[int, int] = {1: 409, 2: 404, 3: 404, 4: 422, 5: 503, 6: 503, 7: 409, 8: 503}
 _RETRY_S = 2
+#: Errors that say that something cannot be done with what is there.
+_CONFLICTS = frozenset({"NotAllowed", "NotLive", "NotShown"})
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """A request that is not answered as asked. The message is for the one who asks."""
 
     def __init__(self, status: int, message: str, *, headers: Mapping[str, str] | None = None) -> None:
@@ -31,19 +33,22 @@ _PRIVATE: Mapping[int, str] = {
 }
 
 
-def problem_of(error: Exception, *, private: bool = False) -> Problem:
+def problem_of(error: Exception, *, private: bool = False) -> HttpProblem:
     """Return *error* as a problem. One that is no error of this project says only what kind it is.
 
     With *private*, the message says nothing of what the home holds.
     """
-    if isinstance(error, Problem):
+    if isinstance(error, HttpProblem):
         return error
     code = exit_code(error)
     if code is None:
         if type(error) is ValueError:
-            return Problem(422, _PRIVATE[422] if private else " ".join(str(error).split()))
-        return Problem(500, f"internal error, {type(error).__name__}. The log of the service has its request id")
+            return HttpProblem(422, _PRIVATE[422] if private else " ".join(str(error).split()))
+        return HttpProblem(500, f"internal error, {type(error).__name__}. The log of the service has its request id")
     status = _STATUS.get(code, 500)
+    name = type(error).__name__
+    if status == 404 and not name.startswith("NoSuch"):
+        status = 409 if name in _CONFLICTS else 422
     headers = {"Retry-After": str(_RETRY_S)} if status == 503 else None
     text = _PRIVATE.get(status, "it failed") if private else " ".join(str(error).split())
-    return Problem(status, text, headers=headers)
+    return HttpProblem(status, text, headers=headers)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 
 import anyio.to_thread
 import uvicorn
@@ -78,8 +81,18 @@ def serve(
             log_level="warning", access_log=False, lifespan="off", ws="none",
             server_header=False, timeout_graceful_shutdown=_GRACE_S,
         )  # fmt: skip
-        threading.Thread(target=_warm_up, args=(homes,), name="warm-up", daemon=True).start()
-        asyncio.run(_run(uvicorn.Server(config), sockets, activity))
+        warm_up = threading.Thread(target=_warm_up, args=(homes,), name="warm-up")
+        warm_up.start()
+        signal.signal(signal.SIGTERM, _end)
+        try:
+            asyncio.run(_run(uvicorn.Server(config), sockets, activity))
+        finally:
+            warm_up.join()  # the interpreter must not end while a library loads
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End the process. The server raises the signal again when it is done, and the sockets are still there."""
+    raise SystemExit(0)
 
 
 def _log_to_standard_error() -> None:
@@ -126,6 +139,8 @@ def _listening(home: Home) -> Iterator[socket.socket]:
 
 
 def _warm_up(homes: Sequence[Home]) -> None:
-    """Load the models and the index of each home, as its first prompt would."""
+    """Load the models, the index and the modules of each home, as its first prompt would, and note no prompt."""
+    importlib.import_module("assembler.searcher")
+    importlib.import_module("assembler.prompt")
     for home in homes:
-        run_command(["prompt", "--message", "warm up", "--home", str(home.root)], home.root, {})
+        run_command(["search", "warm up", "--home", str(home.root)], home.root, {})

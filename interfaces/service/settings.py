@@ -15,7 +15,7 @@ class ServeSettings:
         autostart: whether hooks and commands of this machine start the service when none runs.
         idle_minutes: minutes without a request after which the service ends. 0 means never.
         max_body_bytes: largest body of an HTTP request.
-        requests_per_minute: requests that one token may make in a minute. Later ones get status 429.
+        requests_per_minute: requests that one token may make in a minute. Later ones get status 429. 0 means no limit.
     """
 
     autostart: bool = False

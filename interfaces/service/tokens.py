@@ -20,7 +20,7 @@ from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.store.machine_state import hold_home
 
-__all__ = ["SCOPES", "NoSuchToken", "Token", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
+__all__ = ["SCOPES", "AccessToken", "NoSuchToken", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
 
 #: What a token may do: read (prompt, search), write (store, append, close, cite, resolve), review (see what waits).
 SCOPES = ("read", "write", "review")
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class AccessToken:
     """A token without its secret. *digest* is the SHA-256 of the token, in hexadecimal."""
 
     name: str
@@ -70,7 +70,7 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
     if given and len(given) < _LEAST_CHARS:
         raise TokenInvalid(f"the token has {len(given)} characters. Give it {_LEAST_CHARS} random ones or more")
     token = given or _PREFIX + secrets.token_urlsafe(32)
-    made = Token(
+    made = AccessToken(
         name=name,
         digest=_digest(token),
         scopes=tuple(scope for scope in SCOPES if scope in scopes),
@@ -100,13 +100,13 @@ def remove_token(home: Home, name: str) -> None:
         _write(home, [item for item in known if item.name != name])
 
 
-def tokens(home: Home) -> list[Token]:
+def tokens(home: Home) -> list[AccessToken]:
     """Return the tokens of *home*, in the order in which they were made. A record of another machine has none."""
     record = read_record(home.machine, _RECORD) or {}
-    return [Token(**{**row, "scopes": tuple(row["scopes"])}) for row in record.get("tokens", [])]
+    return [AccessToken(**{**row, "scopes": tuple(row["scopes"])}) for row in record.get("tokens", [])]
 
 
-def find_token(home: Home, given: str) -> Token | None:
+def find_token(home: Home, given: str) -> AccessToken | None:
     """Return the token of *home* that is *given*, or ``None``. Takes the same time whichever it is."""
     digest, found = _digest(given), None
     for token in tokens(home):
@@ -115,7 +115,7 @@ def find_token(home: Home, given: str) -> Token | None:
     return found
 
 
-def _same(token: Token) -> tuple[str, str, tuple[str, ...], str]:
+def _same(token: AccessToken) -> tuple[str, str, tuple[str, ...], str]:
     """Return everything of *token* but its time."""
     return token.name, token.digest, token.scopes, token.audience
 
@@ -124,5 +124,5 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _write(home: Home, known: Sequence[Token]) -> None:
+def _write(home: Home, known: Sequence[AccessToken]) -> None:
     write_record(home.machine, _RECORD, {"tokens": [asdict(token) for token in known]})

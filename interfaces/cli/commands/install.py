@@ -12,7 +12,7 @@ import click
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from interfaces.hosts.install import Change
+    from interfaces.hosts.install import SettingsChange
 
 __all__ = ["install", "uninstall"]
 
@@ -111,11 +111,11 @@ def _path(host: str, scope: Literal["user", "project"]) -> Path:
     return settings_path(host, scope, folder)
 
 
-def _data(change: Change, host: str, *, dry_run: bool) -> dict[str, Any]:
+def _data(change: SettingsChange, host: str, *, dry_run: bool) -> dict[str, Any]:
     return {"host": host, "file": str(change.path), "changed": change.changed, "dry_run": dry_run}
 
 
-def _lines(change: Change, *, dry_run: bool, then: str) -> Iterator[str]:
+def _lines(change: SettingsChange, *, dry_run: bool, then: str) -> Iterator[str]:
     if not change.changed:
         yield f"{change.path}: nothing to change"
         return

@@ -46,7 +46,8 @@ def serve(
 
     With --http, programs ask over HTTP with a bearer token (`memory token add`). /openapi.json describes the requests.
     """
-    homes = [invocation.home for invocation in invocations]
+    named = [invocation.home for invocation in invocations]
+    homes = list({home.root.resolve(): home for home in named}.values())
     if stop:
         _stop(invocations[0], homes)
         return
@@ -60,7 +61,7 @@ def serve(
 
     settings = homes[0].manifest.settings("serve", ServeSettings)
     minutes = settings.idle_minutes if idle_minutes is None else idle_minutes
-    port = _port(address) if address else None
+    port = _port(address) if address is not None else None
     data = {"homes": [str(home.root) for home in homes], "idle_minutes": minutes, "http": address}
     run(
         homes, settings=settings, idle_s=minutes * 60, port=port, hosts=hosts,
