@@ -23,6 +23,7 @@ class Audience(StrEnum):
 #: Folders and the audiences besides the owner that read them, unless ``agent.toml`` sets others.
 FOLDERS: Mapping[str, frozenset[Audience]] = {
     "Knowledge/": frozenset({Audience.trusted, Audience.group, Audience.job}),
+    "Knowledge/Hosts/": frozenset(),
     "Projects/": frozenset({Audience.trusted, Audience.job}),
     "DailyActivity/": frozenset({Audience.job}),
     "Archive/": frozenset(),

@@ -14,9 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agent_home.clock import now
 from agent_home.errors import HomeError, Locked
+from agent_home.git_folder import main_worktree
 from agent_home.home import Home
 from agent_home.imports import host_messages, import_host
+from agent_home.imports.host_memory import copy_notes
 from agent_home.lock import hold
 from distill.errors import DistillError, EmptySession, NoSuchSession
 from interfaces.api import AgentHome
@@ -92,6 +95,9 @@ def _imported(home: Home, item: OpenSession) -> list[str]:
         return []
     _wait_for(path, item)
     done = import_host(home, item.host, path, cwd=item.cwd)
+    if item.host == "claude-code":
+        project = main_worktree(Path(item.cwd)).name if item.cwd else path.parent.name
+        copy_notes(home, item.host, project, path.parent / "memory", now=now())
     if item.last_message.strip() and not _holds(path, item):
         return [*done.sessions, *_append_last(home, item)]
     return list(done.sessions)

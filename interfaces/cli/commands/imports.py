@@ -87,10 +87,17 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
 
     PATH is a file, or a folder with *.jsonl files at any depth. The transcript keeps the words of user and assistant,
     and one short line for each tool call that changed something. The exit code is 1 when a file cannot be read or is a
-    chat file, when nothing was recognised, when a line is not JSON, or when the guard quarantined a text.
+    chat file, when nothing was recognised, when a line is not JSON, or when the guard quarantined a text. Notes that
+    Claude Code keeps by itself (a folder `memory` beside the sessions) are copied below Knowledge/Hosts/.
     """
     from agent_home.imports import import_claude_code
+    from agent_home.imports.host_memory import copy_notes, note_folders
 
+    home = invocation.home
+    for folder in (folder for path in paths for folder in note_folders(path)):
+        copied = copy_notes(home, "claude-code", folder.parent.name, folder, now=invocation.moment)
+        if copied:
+            invocation.warn(f"notes copied: {', '.join(copied)}")
     _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
 
 
