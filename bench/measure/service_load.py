@@ -40,7 +40,7 @@ _RETRY_S = 0.1
 
 @dataclass
 class Tally:
-    """What all sessions saw: seconds of each kind of request, statuses, and acknowledged ids by session."""
+    """Counts of all sessions: seconds of each kind of request, statuses, and acknowledged ids by session."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: Counter[str] = field(default_factory=Counter)
