@@ -74,6 +74,10 @@ class BinaryVectors:
             allowed &= np.isin(self.files, np.array(files, np.uint32))
         return allowed
 
+    def files_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+        """Return the file of each of the passages *ids*, all of which have a slot."""
+        return np.asarray(self.files[np.searchsorted(self.ids, ids)])
+
     def nearest(
         self, kind: Kind, query: BinaryVector, number: int, eligible: Flags | None = None
     ) -> npt.NDArray[np.int64]:

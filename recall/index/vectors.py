@@ -1,13 +1,12 @@
 """Stored vectors of passages, and of turns together with their neighbours.
 
 A coordinate is stored in eight bits: a cosine changes by less than a thousandth, and a page of the index holds four
-times as many. A search finds candidates by binary vectors (``recall.index.binary_quantization``), and sqlite-vec
-compares them by cosine. Functions that write run inside the caller's transaction.
+times as many. A search finds candidates by binary vectors (``recall.index.binary_quantization``), and compares them by
+cosine, all at once. Functions that write run inside the caller's transaction.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -101,36 +100,45 @@ def nearest_by_cosine(
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Return the *limit* of *ids* with the largest cosine to *vector*, best first, by vectors and by windows.
 
-    sqlite-vec compares all of them with the query rounded to eight bits. Among a million passages this rounding blurs
-    the order of the best, so the best are compared once more with the exact query.
+    All of them are compared with the query rounded to eight bits. Among a million passages this rounding blurs the
+    order of the best, so the best are compared once more with the exact query.
     """
-    rounded = quantize(vector[None, :])[0].tobytes()
-    rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
-    best = [
-        heapq.nlargest(limit, ((row[column], row[0]) for row in rows if row[column] is not None)) for column in (1, 2)
-    ]
-    return _compare_exactly(conn, "vector", vector, best[0]), _compare_exactly(conn, "window", vector, best[1])
+    rows = schema.rows(conn, _SELECT_VECTORS, (json.dumps(ids),))
+    windowed = [row for row in rows if row[2] is not None]
+    return (
+        _nearest([row[0] for row in rows], [row[1] for row in rows], vector, limit),
+        _nearest([row[0] for row in windowed], [row[2] for row in windowed], vector, limit),
+    )
 
 
-_SELECT_COSINES = """
-SELECT passage, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)),
-       CASE WHEN window IS NOT NULL THEN 1.0 - vec_distance_cosine(vec_int8(window), vec_int8(?)) END
-FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
+_SELECT_VECTORS = """
+SELECT passage, vector, window FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
 """
 
 
-def _compare_exactly(
-    conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]
-) -> dict[int, float]:
-    if not best:
+def _nearest(ids: Sequence[int], blobs: Sequence[bytes], vector: Vectors, limit: int) -> dict[int, float]:
+    """Return the *limit* of *ids* whose vectors *blobs* are nearest to *vector*, best first, with their cosines."""
+    if not ids:
         return {}
-    select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
-    rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
-    stored = np.frombuffer(b"".join(blob for _, blob in rows), np.int8).reshape(len(rows), -1).astype(np.float64)
-    scores = (stored @ vector.astype(np.float64)) / np.maximum(np.linalg.norm(stored, axis=1), 1.0)
+    passages = np.array(ids, np.int64)
+    stored = np.frombuffer(b"".join(blobs), np.int8).reshape(len(ids), -1).astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", stored, stored).astype(np.float64))
+    distances = _rounded_distances(stored, lengths, vector)
+    best = np.lexsort((-passages, distances))[:limit]
+    best = best[np.isfinite(distances[best])]  # a vector of zeros has no cosine
+    scores = (stored[best].astype(np.float64) @ vector.astype(np.float64)) / np.maximum(lengths[best], 1.0)
     # Sums in another order differ in the last digits, and a rebuilt index must give the same order.
-    found = zip((ident for ident, _ in rows), np.round(scores, _DECIMALS).tolist(), strict=True)
-    return dict(sorted(found, key=lambda item: (-item[1], item[0])))
+    scores = np.round(scores, _DECIMALS)
+    order = np.lexsort((passages[best], -scores))
+    return dict(zip(passages[best][order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _rounded_distances(stored: Vectors, lengths: npt.NDArray[np.float64], vector: Vectors) -> Vectors:
+    """Return cosine distances to *vector* in eight bits: products of whole numbers, whose sums are exact in any order."""
+    rounded = quantize(vector[None, :])[0].astype(np.float32)
+    length = np.sqrt(np.float64(rounded @ rounded))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(1.0 - (stored @ rounded).astype(np.float64) / (lengths * length), np.float32)
 
 
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:

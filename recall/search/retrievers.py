@@ -23,6 +23,7 @@ from ..embedding.model import words_only
 from ..index import damage, schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
+from ..index.readers import reading
 from ..index.vectors import nearest_by_cosine
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from ..text.terms import Query
@@ -57,6 +58,8 @@ _POSTINGS = 20_000
 _GROUPS = 500
 #: Characters of a query that are embedded. A model reads a few hundred tokens and ignores the rest.
 _EMBEDDED_CHARS = 8_000
+#: Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond.
+_STEPS = 10_000
 #: Words of the index that one prefix stands for. Thousands may begin with a single character.
 _MOST_BEGUN = 200
 
@@ -100,7 +103,7 @@ def retrieve_by_words(
         return result
     if deadline_ms <= 0:
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
-    conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, 1000)
+    conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, _STEPS)
     try:
         terms, result.mean_words = _weighted_terms(conn, query)
         result.terms = tuple(found.term for found in terms)
@@ -262,16 +265,11 @@ def start_vector_retrieval(
             return VectorResult(problem=words_only(embedder.reason))
         if not query.strip():
             return VectorResult()
-        conn = schema.open_reader(path)
-        if conn is None:
-            return VectorResult()
         try:
-            conn.execute("BEGIN")  # codes and vectors of one state
-            return _nearest_vectors(conn, path, query, embedder, scope, limit)
+            with reading(path) as conn:  # codes and vectors of one state
+                return VectorResult() if conn is None else _nearest_vectors(conn, path, query, embedder, scope, limit)
         except schema.CORRUPTION_ERRORS as error:
             return VectorResult(problem=damage.mark(path, error))
-        finally:
-            conn.close()
 
     return PendingVectors(look)
 
@@ -307,10 +305,10 @@ def _nearest_vectors(
     looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
     passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
-    file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))
     files: dict[int, float] = {}
-    for ident, cosine in passages.items():
-        files[file_of[ident]] = max(files.get(file_of[ident], -1.0), cosine)
+    ids = np.fromiter(passages, np.int64, len(passages))
+    for file, cosine in zip(codes.files_of(ids).tolist(), passages.values(), strict=True):
+        files.setdefault(file, cosine)  # best first
     return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=files))
 
 
