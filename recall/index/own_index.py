@@ -9,6 +9,8 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import apsw
 
@@ -19,8 +21,9 @@ from agent_home.machine_key import sign
 
 from ..errors import IndexLocked, IndexUnusable
 from . import schema
+from .readers import reading
 
-__all__ = ["MARK", "new_token", "open_own", "open_own_or_none", "own_token", "set_foreign_aside"]
+__all__ = ["MARK", "new_token", "open_own", "open_own_or_none", "own_token", "reading_own", "set_foreign_aside"]
 
 #: Key of the token in the index's description.
 MARK = "token"
@@ -38,17 +41,33 @@ def open_own(home: Home) -> apsw.Connection | None:
     if conn is None:
         return None
     try:
-        made_here = _is_own(home, schema.read_token(conn))
-    except schema.CORRUPTION_ERRORS as error:
-        conn.close()
-        raise schema.IndexCorrupt(str(error)) from error
+        _require_own(home, conn)
     except BaseException:
         conn.close()
         raise
-    if made_here:
-        return conn
-    conn.close()
-    raise schema.IndexCorrupt("this machine did not make it")
+    return conn
+
+
+@contextmanager
+def reading_own(home: Home) -> Iterator[apsw.Connection | None]:
+    """Hold what :func:`recall.index.readers.reading` does for the home's index, if this machine made it.
+
+    Raises:
+        IndexBusy, IndexCorrupt: see :func:`open_own`.
+    """
+    with reading(home.index) as conn:
+        if conn is not None:
+            _require_own(home, conn)
+        yield conn
+
+
+def _require_own(home: Home, conn: apsw.Connection) -> None:
+    try:
+        made_here = _is_own(home, schema.read_token(conn))
+    except schema.CORRUPTION_ERRORS as error:
+        raise schema.IndexCorrupt(str(error)) from error
+    if not made_here:
+        raise schema.IndexCorrupt("this machine did not make it")
 
 
 def open_own_or_none(home: Home) -> apsw.Connection | None:

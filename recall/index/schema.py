@@ -43,6 +43,7 @@ __all__ = [
     "read_meta",
     "read_token",
     "remove",
+    "require_current",
     "rows",
     "set_aside",
     "set_meta",
@@ -225,7 +226,7 @@ def _reader(path: Path) -> apsw.Connection:
 def _checked(conn: apsw.Connection) -> apsw.Connection:
     try:
         _require_ours(conn)
-        _require_current(conn)
+        require_current(conn)
         conn.pragma("query_only", True)
     except BaseException:
         conn.close()
@@ -425,7 +426,8 @@ def _require_ours(conn: apsw.Connection) -> None:
         raise IndexCorrupt("it is another program's database")
 
 
-def _require_current(conn: apsw.Connection) -> None:
+def require_current(conn: apsw.Connection) -> None:
+    """Raise :class:`IndexCorrupt` if another version of this program made the tables."""
     version = _version(conn)
     if version != len(MIGRATIONS):
         raise IndexCorrupt(f"it has schema version {version}, expected {len(MIGRATIONS)}")

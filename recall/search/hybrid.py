@@ -17,7 +17,6 @@ order is the same every time: equal scores are ordered by address.
 
 from __future__ import annotations
 
-import heapq
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -36,7 +35,7 @@ from agent_home.home import Home
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..index import damage, schema
 from ..index.context_window import ContextWindows, load_windows
-from ..index.own_index import open_own
+from ..index.own_index import reading_own
 from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
 from ..settings import RecallSettings
@@ -162,33 +161,37 @@ def search(
     start = time.perf_counter()
     _require_known(k, mode, layers, duplicates, unit)
     degraded: list[str] = []
-    conn = _open(home, degraded)
-    if conn is None:
-        return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
     words, vectors, hits = LexicalResult(), VectorResult(), tuple[Hit, ...]()
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
     limit = _candidate_limit(count, before)
     parsed = parse_query(query, limit=QUERY_TERMS)
     try:
-        scope = _scope(conn, home, layers, audience)
-        words, vectors = _retrieve(conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms)
-        windows = load_windows(conn, candidates(words, vectors, limit))
-        features = _query_features(query, parsed, words, mode, now)
-        ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
-        limits = _Limits(home, layers, audience, frozenset(exclude), before)
-        found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
-        if unit == "session":
-            hits = _standing(conn, _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k])
-        else:
-            found = _with_standings(conn, found, limits)
-            hits = tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
+        with reading_own(home) as conn:
+            if conn is None:
+                return _unsearched("there is no index yet. Run `memory sync`", start)
+            scope = _scope(conn, home, layers, audience)
+            words, vectors = _retrieve(conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms)
+            windows = load_windows(conn, candidates(words, vectors, limit))
+            features = _query_features(query, parsed, words, mode, now)
+            ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
+            limits = _Limits(home, layers, audience, frozenset(exclude), before)
+            found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
+            if unit == "session":
+                hits = _standing(conn, _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k])
+            else:
+                found = _with_standings(conn, found, limits)
+                hits = tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
+    except schema.IndexCorrupt as error:
+        return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(damage.mark(home.index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
-    finally:
-        conn.close()
     return _result(hits, words, vectors, degraded, mode, start, asked=bool(parsed.match))
+
+
+def _unsearched(problem: str, start: float) -> SearchResult:
+    return SearchResult(hits=(), degraded=(problem,), ms=elapsed_ms(start))
 
 
 def _result(
@@ -253,7 +256,7 @@ def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[
     found = dict.fromkeys(words.passages)
     if vectors.nearest is not None:
         for scores in (vectors.nearest.windows, vectors.nearest.passages):
-            found |= dict.fromkeys(heapq.nlargest(limit, scores, key=lambda ident: scores[ident]))
+            found |= dict.fromkeys(sorted(scores, key=lambda ident: -scores[ident])[:limit])
     return list(found)
 
 
@@ -286,17 +289,6 @@ def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: 
     unknown = [layer for layer in layers or () if layer not in LAYERS]
     if unknown:
         raise ValueError(f"unknown layer {unknown[0]!r}, expected some of {', '.join(LAYERS)}")
-
-
-def _open(home: Home, degraded: list[str]) -> apsw.Connection | None:
-    try:
-        conn = open_own(home)
-    except schema.IndexCorrupt as error:
-        degraded.append(f"the index cannot be used: {error}. Run `memory sync`")
-        return None
-    if conn is None:
-        degraded.append("there is no index yet. Run `memory sync`")
-    return conn
 
 
 def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audience: str) -> Scope:
