@@ -197,8 +197,14 @@ def _assemble(
         files=np.concatenate([part.files for part in parts]),
         layers=np.concatenate([part.layers for part in parts]),
         has=np.concatenate([part.has for part in parts]),
-        bits={kind: np.concatenate([part.bits[kind] for part in parts], axis=1) for kind in _KIND_BITS},
+        bits={kind: _side_by_side([part.bits[kind] for part in parts]) for kind in _KIND_BITS},
     )
+
+
+def _side_by_side(parts: Sequence[BinaryVector]) -> BinaryVector:
+    """Return the slots of all *parts*, word by word in memory, as a search compares them."""
+    whole = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), np.uint64)
+    return np.concatenate(parts, axis=1, out=whole)
 
 
 def _slice(vectors: BinaryVectors, which: slice) -> BinaryVectors:

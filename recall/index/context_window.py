@@ -21,7 +21,17 @@ from ..text.dates import day_number
 from ..text.term_hashes import Fts5Stemmer, TermHashes
 from . import schema
 
-__all__ = ["ContextWindows", "WindowPassage", "WindowRow", "build_windows", "load_windows", "store_windows"]
+__all__ = [
+    "ContextWindows",
+    "StoredWindow",
+    "WindowPassage",
+    "WindowRow",
+    "build_windows",
+    "load_windows",
+    "store_windows",
+    "unpack_windows",
+    "window_sizes",
+]
 
 #: Passages in a window.
 _SIZE = 32
@@ -33,6 +43,8 @@ _CLOSING = "\"'”’)]}»」』 \t\r\n"
 
 #: Number of the window in its file, its passages, the word hashes of their texts and of their headings.
 WindowRow = tuple[int, bytes, bytes, bytes]
+#: The same with the window's file before its number, and the file's layer behind it.
+StoredWindow = tuple[int, int, str, bytes, bytes, bytes]
 Floats = npt.NDArray[np.float64]
 
 
@@ -116,9 +128,13 @@ ORDER BY s.file, s.number
 
 def load_windows(conn: apsw.Connection, passages: Sequence[int]) -> ContextWindows:
     """Return the windows that hold *passages*."""
-    rows = schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages)))
+    return unpack_windows(schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages))))
+
+
+def unpack_windows(rows: Sequence[StoredWindow]) -> ContextWindows:
+    """Return stored windows: file, number, layer, passages, words and headings of each, in order."""
     leaves = np.frombuffer(b"".join(row[3] for row in rows), _PASSAGE)
-    sizes = np.array([len(row[3]) // _PASSAGE.itemsize for row in rows], np.int64)
+    sizes = window_sizes(rows)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(leaves))
     within = place - np.repeat(starts, sizes)
@@ -136,6 +152,11 @@ def load_windows(conn: apsw.Connection, passages: Sequence[int]) -> ContextWindo
         heads=np.frombuffer(b"".join(row[5] for row in rows), np.dtype("<u4")),
         head_owners=np.repeat(place, leaves["heads"]),
     )
+
+
+def window_sizes(rows: Sequence[StoredWindow]) -> npt.NDArray[np.int64]:
+    """Return the number of passages in each of the stored windows *rows*."""
+    return np.array([len(row[3]) // _PASSAGE.itemsize for row in rows], np.int64)
 
 
 def _joined(codes: Sequence[TermHashes]) -> bytes:

@@ -19,6 +19,7 @@ from ..text.terms import index_text
 from . import schema
 from .context_window import build_windows, store_windows
 from .passage import LAYERS, FilePassages, Passage
+from .passage_table import log_change
 from .vectors import mark_windows_stale, remove_vectors
 
 __all__ = [
@@ -135,6 +136,7 @@ def store_file(
         "mtime_ns = excluded.mtime_ns, size = excluded.size, skipped = excluded.skipped RETURNING id",
         (path, layer, content.session, sha256, mtime_ns, size, "\n".join(content.skipped)),
     )
+    log_change(conn, file)
     old = [_PassageRow(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
     matched, added, removed = _match_rows(old, content.passages)
     _delete(conn, [row.id for row in removed])
@@ -168,6 +170,7 @@ _SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? OR
 
 def remove_file(conn: apsw.Connection, file: int) -> int:
     """Remove the file and all its passages. Return the number of removed passages."""
+    log_change(conn, file)
     ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
     _delete(conn, ids)
     conn.execute("DELETE FROM file_words WHERE rowid = ?", (file,))

@@ -162,7 +162,13 @@ ALTER TABLE sheets RENAME TO context_windows;
 ALTER TABLE codes RENAME TO binary_vectors;
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage_words, col);
 """
-MIGRATIONS = (_FIRST, _SHEETS, _CODES, _NAMES)
+# Which files changed, in order, so that a process that has read the passages reads only those again. Each change has a
+# random token, which tells this index from another one with as many changes.
+_CHANGES = """
+CREATE TABLE changes(number INTEGER PRIMARY KEY, file INTEGER NOT NULL, token INTEGER NOT NULL);
+INSERT INTO changes VALUES(0, 0, random());
+"""
+MIGRATIONS = (_FIRST, _SHEETS, _CODES, _NAMES, _CHANGES)
 
 
 class IndexCorrupt(Exception):

@@ -134,7 +134,7 @@ def _nearest(ids: Sequence[int], blobs: Sequence[bytes], vector: Vectors, limit:
 
 
 def _rounded_distances(stored: Vectors, lengths: npt.NDArray[np.float64], vector: Vectors) -> Vectors:
-    """Return cosine distances to *vector* in eight bits: products of whole numbers, whose sums are exact in any order."""
+    """Return the cosine distances to *vector* in eight bits. Sums of whole numbers are exact in any order."""
     rounded = quantize(vector[None, :])[0].astype(np.float32)
     length = np.sqrt(np.float64(rounded @ rounded))
     with np.errstate(invalid="ignore"):

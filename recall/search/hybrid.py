@@ -38,6 +38,7 @@ from ..index.context_window import ContextWindows, load_windows
 from ..index.own_index import reading_own
 from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
+from ..index.passage_table import PassageTable, resident_table
 from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUERY_CHARS, Query, parse_query
@@ -170,17 +171,23 @@ def search(
             if conn is None:
                 return _unsearched("there is no index yet. Run `memory sync`", start)
             scope = _scope(conn, home, layers, audience)
-            words, vectors = _retrieve(conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms)
-            windows = load_windows(conn, candidates(words, vectors, limit))
+            table = resident_table(conn, home.index)
+            words, vectors = _retrieve(
+                conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms, table
+            )
+            found = candidates(words, vectors, limit)
+            windows = table.windows_of(found) if table else load_windows(conn, found)
             features = _query_features(query, parsed, words, mode, now)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
-            found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
+            hits_found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
             if unit == "session":
-                hits = _standing(conn, _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k])
+                hits = _standing(
+                    conn, _by_session(conn, windows, [*islice(hits_found, count)], _moment(before, now))[:k]
+                )
             else:
-                found = _with_standings(conn, found, limits)
-                hits = tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
+                stated = _with_standings(conn, hits_found, limits)
+                hits = tuple(islice(stated, count) if duplicates == "show" else _collapsed(conn, stated, count))
     except schema.IndexCorrupt as error:
         return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
     except schema.CORRUPTION_ERRORS as error:
@@ -231,6 +238,7 @@ def _retrieve(
     embedder: Embedder | NoEmbedder | None,
     settings: RecallSettings,
     deadline_ms: float | None,
+    table: PassageTable | None,
 ) -> tuple[LexicalResult, VectorResult]:
     """Ask both retrievers at the same time, each with the deadline of *settings* or both with *deadline_ms*."""
     start = time.perf_counter()
@@ -241,7 +249,7 @@ def _retrieve(
         late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
     try:
         if mode != "vector":
-            words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
+            words = retrieve_by_words(conn, parsed, scope, limit, words_ms, table)
     except schema.CORRUPTION_ERRORS:
         if late is not None:  # a process that ends while a thread loads the model is aborted
             late.result(_THREAD_END_MS, _THREAD_END_MS)
@@ -256,7 +264,7 @@ def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[
     found = dict.fromkeys(words.passages)
     if vectors.nearest is not None:
         for scores in (vectors.nearest.windows, vectors.nearest.passages):
-            found |= dict.fromkeys(sorted(scores, key=lambda ident: -scores[ident])[:limit])
+            found |= dict.fromkeys(islice(scores, limit))
     return list(found)
 
 

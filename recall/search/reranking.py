@@ -135,7 +135,7 @@ class QueryFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Cosines of the nearest vectors: of passages, of turns with their neighbours, and the best of each file."""
+    """Cosines of the nearest vectors, best first: of passages, of turns with their neighbours, and of each file."""
 
     passages: Mapping[int, float] = field(default_factory=dict)
     windows: Mapping[int, float] = field(default_factory=dict)

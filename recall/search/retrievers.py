@@ -23,11 +23,14 @@ from ..embedding.model import words_only
 from ..index import damage, schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
+from ..index.passage_table import PassageTable
 from ..index.readers import reading
 from ..index.vectors import nearest_by_cosine
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from ..text.terms import Query
 from .reranking import Nearest, QueryTerm
+from .scope import Scope
+from .word_scores import ResidentWords, VocabularyEntry
 
 __all__ = [
     "LexicalResult",
@@ -64,14 +67,6 @@ _STEPS = 10_000
 _MOST_BEGUN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A restriction of a search: *layers* by code, *files* as a JSON list of ids. ``None`` means all."""
-
-    layers: tuple[int, ...] | None = None
-    files: str | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class LexicalResult:
     """Passages by BM25, files by BM25, and the question's terms with their rarity."""
@@ -94,9 +89,17 @@ class VectorResult:
 
 
 def retrieve_by_words(
-    conn: apsw.Connection, query: Query, scope: Scope, limit: int, deadline_ms: float
+    conn: apsw.Connection,
+    query: Query,
+    scope: Scope,
+    limit: int,
+    deadline_ms: float,
+    table: PassageTable | None = None,
 ) -> LexicalResult:
-    """Return passages and whole files that have words of the query."""
+    """Return passages and whole files that have words of the query.
+
+    With a *table*, FTS5 is asked only for what the table cannot answer.
+    """
     start = time.perf_counter()
     result = LexicalResult()
     if not query.match:
@@ -105,11 +108,14 @@ def retrieve_by_words(
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
     conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, _STEPS)
     try:
-        terms, result.mean_words = _weighted_terms(conn, query)
+        stemmer = Fts5Stemmer(conn)
+        spellings = [spelling for term in query.spellings for spelling in term]
+        words = ResidentWords.of(table, spellings, stemmer) or _IndexedWords(conn, stemmer)
+        terms, result.mean_words = _weighted_terms(words, query)
         result.terms = tuple(found.term for found in terms)
-        match = _rarest_terms(terms, _POSTINGS) or query.match
-        passages = _best_passages(conn, match, scope, limit)
-        result.groups = dict(conn.execute(_SELECT_FILES, (match, _GROUPS)))
+        chosen = _rarest_terms(terms, _POSTINGS) or [query.match]
+        passages = words.best_passages(chosen, limit, scope)
+        result.groups = words.best_files(chosen, _GROUPS)
         result.passages = passages
     except apsw.InterruptError:
         result = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
@@ -119,8 +125,8 @@ def retrieve_by_words(
     return result
 
 
-def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
-    """Return an expression of the rarest *terms* that have at most *postings* rows together, but one term at least.
+def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> list[str]:
+    """Return the expressions of the rarest *terms* that have at most *postings* rows together, but one term at least.
 
     The ranking counts all terms. Only the candidates are chosen by those that tell passages apart. A word in every
     tenth of a million passages would be read a hundred thousand times to say next to nothing.
@@ -130,31 +136,73 @@ def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
         postings -= found.rows
         if chosen and postings < 0:
             break
-        chosen.append(found.expression)
-    return " OR ".join(chosen)
+        chosen += found.spellings
+    return chosen
 
 
 _BEST = "SELECT rowid, -bm25({0}) AS score FROM {0} WHERE {0} MATCH ? ORDER BY score DESC LIMIT ?"
 _SELECT_FILES, _SELECT_PASSAGES = _BEST.format("file_words"), _BEST.format("passage_words")
 
 
-def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) -> dict[int, float]:
-    """Return the *limit* passages in *scope* with the best BM25, and their scores."""
-    where, values = _passage_filter(scope)
-    if not where:
-        return dict(conn.execute(_SELECT_PASSAGES, (match, limit)))
-    # Mostly the scope is most of the index. Filtering the best alone then saves a join with every match.
-    best = dict(conn.execute(_SELECT_PASSAGES, (match, 2 * limit)))
-    some = f"SELECT p.id FROM passages p WHERE p.id IN (SELECT value FROM json_each(?)) {where}"  # noqa: S608 - constants
-    allowed = {row[0] for row in conn.execute(some, (json.dumps(list(best)), *values))}
-    found = [(ident, score) for ident, score in best.items() if ident in allowed]
-    if len(found) >= limit or len(best) < 2 * limit:
-        return dict(found[:limit])
-    every = (
-        "SELECT w.rowid, -bm25(passage_words) AS score FROM passage_words w JOIN passages p ON p.id = w.rowid "  # noqa: S608 - constants
-        f"WHERE passage_words MATCH ? {where} ORDER BY score DESC LIMIT ?"
-    )
-    return dict(conn.execute(every, (match, *values, limit)))
+class _IndexedWords:
+    """The words of the index, as FTS5 finds them."""
+
+    def __init__(self, conn: apsw.Connection, stemmer: Fts5Stemmer) -> None:
+        self._conn, self._stemmer = conn, stemmer
+
+    def totals(self) -> tuple[int, int]:
+        """Return the number of passages, and of words in their texts."""
+        sums = "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files"
+        ((passages, words),) = schema.rows(self._conn, sums)
+        return passages, words
+
+    def entries(self, expression: str) -> list[VocabularyEntry]:
+        """Return the entries of the index for *expression*. A prefix has several."""
+        if expression.endswith("*"):
+            return self._begun("".join(self._stemmer.stems(expression[1:-2])))
+        stems = self._stemmer.stems(expression[1:-1])
+        if not stems:
+            return []
+        sql = "SELECT col, doc FROM vocabulary WHERE term = ?"
+        counts = [dict(self._conn.execute(sql, (stem,))) for stem in stems]
+        body, heading = (min(count.get(column, 0) for count in counts) for column in ("body", "heading"))
+        return [VocabularyEntry(tuple(map(term_hash, stems)), body, heading)]
+
+    def _begun(self, start: str) -> list[VocabularyEntry]:
+        counts: dict[str, dict[str, int]] = defaultdict(dict)
+        sql = "SELECT term, col, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
+        for term, column, having in (
+            self._conn.execute(sql, (start, start + "\U0010ffff", _MOST_BEGUN)) if start else ()
+        ):
+            counts[term][column] = having
+        return [
+            VocabularyEntry((term_hash(term),), having["body"], having.get("heading", 0))
+            for term, having in counts.items()
+            if "body" in having
+        ]
+
+    def best_passages(self, expressions: Sequence[str], limit: int, scope: Scope) -> dict[int, float]:
+        """Return the *limit* passages in *scope* with the best BM25, and their scores."""
+        where, values = _passage_filter(scope)
+        match = " OR ".join(expressions)
+        if not where:
+            return dict(self._conn.execute(_SELECT_PASSAGES, (match, limit)))
+        # Mostly the scope is most of the index. Filtering the best alone then saves a join with every match.
+        best = dict(self._conn.execute(_SELECT_PASSAGES, (match, 2 * limit)))
+        some = f"SELECT p.id FROM passages p WHERE p.id IN (SELECT value FROM json_each(?)) {where}"  # noqa: S608 - constants
+        allowed = {row[0] for row in self._conn.execute(some, (json.dumps(list(best)), *values))}
+        found = [(ident, score) for ident, score in best.items() if ident in allowed]
+        if len(found) >= limit or len(best) < 2 * limit:
+            return dict(found[:limit])
+        every = (
+            "SELECT w.rowid, -bm25(passage_words) AS score FROM passage_words w JOIN passages p ON p.id = w.rowid "  # noqa: S608 - constants
+            f"WHERE passage_words MATCH ? {where} ORDER BY score DESC LIMIT ?"
+        )
+        return dict(self._conn.execute(every, (match, *values, limit)))
+
+    def best_files(self, expressions: Sequence[str], limit: int) -> dict[int, float]:
+        """Return the *limit* files with the best BM25, and their scores."""
+        return dict(self._conn.execute(_SELECT_FILES, (" OR ".join(expressions), limit)))
 
 
 def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
@@ -167,15 +215,12 @@ def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
     return where, tuple(values)
 
 
-def _weighted_terms(conn: apsw.Connection, query: Query) -> tuple[list[_WeightedTerm], float]:
+def _weighted_terms(words: ResidentWords | _IndexedWords, query: Query) -> tuple[list[_WeightedTerm], float]:
     """Return the terms with the hashes of their spellings and their rarity, and the mean length of a passage."""
-    ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
-    stemmer = Fts5Stemmer(conn)
+    passages, length = words.totals()
     terms = []
     for spellings in query.spellings:
-        entries = {
-            entry.codes: entry for spelling in spellings for entry in _vocabulary_entries(conn, stemmer, spelling)
-        }
+        entries = {entry.codes: entry for spelling in spellings for entry in words.entries(spelling)}
         if not entries:
             continue
         having = min(sum(entry.having for entry in entries.values()), passages)
@@ -183,49 +228,17 @@ def _weighted_terms(conn: apsw.Connection, query: Query) -> tuple[list[_Weighted
         rows = sum(entry.having + entry.headed for entry in entries.values())
         capitalised = spellings[0][1:2].isupper()  # after the quotation mark
         term = QueryTerm(spellings=tuple(entries), passages=having, rarity=rarity, capitalised=capitalised)
-        terms.append(_WeightedTerm(" OR ".join(spellings), term, rows))
-    return terms, words / max(passages, 1)
+        terms.append(_WeightedTerm(spellings, term, rows))
+    return terms, length / max(passages, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _WeightedTerm:
-    """A term of the query: its FTS5 expression, its value for the ranking, and the rows that FTS5 reads for it."""
+    """A term of the query: its FTS5 expressions, its value for the ranking, and the rows that FTS5 reads for it."""
 
-    expression: str
+    spellings: tuple[str, ...]
     term: QueryTerm
     rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class _VocabularyEntry:
-    """An expression's words in order, and the numbers of passages that have them in their text and in their heading."""
-
-    codes: tuple[int, ...]
-    having: int
-    headed: int
-
-
-def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression: str) -> list[_VocabularyEntry]:
-    """Return the entries of the index for an expression. A prefix has several."""
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    if expression.endswith("*"):
-        begun = "".join(stemmer.stems(expression[1:-2]))
-        sql = "SELECT term, col, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
-        for term, column, having in conn.execute(sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else ():
-            counts[term][column] = having
-        return [
-            _VocabularyEntry((term_hash(term),), having["body"], having.get("heading", 0))
-            for term, having in counts.items()
-            if "body" in having
-        ]
-    stems = stemmer.stems(expression[1:-1])
-    for stem in stems:
-        sql = "SELECT col, doc FROM vocabulary WHERE term = ?"
-        counts[stem] = dict(conn.execute(sql, (stem,)))
-    if not stems:
-        return []
-    body, heading = (min(counts[stem].get(column, 0) for stem in stems) for column in ("body", "heading"))
-    return [_VocabularyEntry(tuple(term_hash(stem) for stem in stems), body, heading)]
 
 
 class PendingVectors:
@@ -305,11 +318,9 @@ def _nearest_vectors(
     looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
     passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
-    files: dict[int, float] = {}
-    ids = np.fromiter(passages, np.int64, len(passages))
-    for file, cosine in zip(codes.files_of(ids).tolist(), passages.values(), strict=True):
-        files.setdefault(file, cosine)  # best first
-    return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=files))
+    files = codes.files_of(np.fromiter(passages, np.int64, len(passages))).tolist()
+    best = dict(zip(reversed(files), reversed(passages.values()), strict=True))  # the best one of each file is last
+    return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=best))
 
 
 def _deadline_problem(name: str, deadline_ms: float) -> str:
