@@ -24,8 +24,10 @@ from . import schema
 __all__ = [
     "ContextWindows",
     "StoredWindow",
+    "StoredWords",
     "WindowPassage",
     "WindowRow",
+    "WindowWords",
     "build_windows",
     "load_windows",
     "store_windows",
@@ -63,12 +65,43 @@ class WindowPassage(Protocol):
     def ts(self) -> str: ...
 
 
+class WindowWords(Protocol):
+    """The words of some passages: of their texts, or of their headings."""
+
+    @property
+    def codes(self) -> TermHashes:
+        """The hashes of all words in order."""
+
+    @property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The place of the passage of each word."""
+
+    def times(self, spelling: Sequence[int]) -> Floats:
+        """Return how often each passage has the words *spelling* in succession."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWords:
+    """Words of *size* passages, read from the index."""
+
+    codes: TermHashes
+    owners: npt.NDArray[np.int64]
+    size: int
+
+    def times(self, spelling: Sequence[int]) -> Floats:
+        """Return how often each passage has the words *spelling* in succession."""
+        places = np.flatnonzero(self.codes == spelling[0])
+        for step, code in enumerate(spelling[1:], 1):
+            places = places[places + step < len(self.codes)]
+            places = places[(self.codes[places + step] == code) & (self.owners[places + step] == self.owners[places])]
+        return np.bincount(self.owners[places], minlength=self.size).astype(np.float64)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWindows:
-    """Passages in order of file and place. All arrays but the last four have one item for each passage.
+    """Passages in order of file and place, and the words of their texts and headings.
 
-    *words* has the hashes of the words of all texts in order, *owners* the passage of each word. *heads* and
-    *head_owners* hold the same for headings.
+    Each array has one item for each passage.
     """
 
     ids: npt.NDArray[np.int64]
@@ -79,10 +112,8 @@ class ContextWindows:
     days: npt.NDArray[np.int64]
     users: npt.NDArray[np.bool_]
     asks: npt.NDArray[np.bool_]
-    words: TermHashes
-    owners: npt.NDArray[np.int64]
-    heads: TermHashes
-    head_owners: npt.NDArray[np.int64]
+    texts: WindowWords
+    headings: WindowWords
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -136,8 +167,7 @@ def unpack_windows(rows: Sequence[StoredWindow]) -> ContextWindows:
     leaves = np.frombuffer(b"".join(row[3] for row in rows), _PASSAGE)
     sizes = window_sizes(rows)
     starts = np.cumsum(sizes) - sizes
-    place = np.arange(len(leaves))
-    within = place - np.repeat(starts, sizes)
+    within = np.arange(len(leaves)) - np.repeat(starts, sizes)
     return ContextWindows(
         ids=leaves["id"].astype(np.int64),
         files=np.repeat(np.array([row[0] for row in rows], np.int64), sizes),
@@ -147,11 +177,14 @@ def unpack_windows(rows: Sequence[StoredWindow]) -> ContextWindows:
         days=leaves["day"].astype(np.int64),
         users=(leaves["flags"] & _IS_USER).astype(np.bool_),
         asks=(leaves["flags"] & _ASKS).astype(np.bool_),
-        words=np.frombuffer(b"".join(row[4] for row in rows), np.dtype("<u4")),
-        owners=np.repeat(place, leaves["words"]),
-        heads=np.frombuffer(b"".join(row[5] for row in rows), np.dtype("<u4")),
-        head_owners=np.repeat(place, leaves["heads"]),
+        texts=_stored_words([row[4] for row in rows], leaves["words"]),
+        headings=_stored_words([row[5] for row in rows], leaves["heads"]),
     )
+
+
+def _stored_words(blobs: Sequence[bytes], counts: npt.NDArray[np.uint32]) -> StoredWords:
+    codes = np.frombuffer(b"".join(blobs), np.dtype("<u4"))
+    return StoredWords(codes, np.repeat(np.arange(len(counts)), counts), len(counts))
 
 
 def window_sizes(rows: Sequence[StoredWindow]) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import apsw
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from ..text.term_hashes import TermHashes
 from . import schema
-from .context_window import ContextWindows, StoredWindow, unpack_windows, window_sizes
+from .context_window import ContextWindows, StoredWindow, StoredWords, WindowWords, unpack_windows, window_sizes
 from .passage import LAYERS
 
 __all__ = ["PassageTable", "Segment", "load_table", "log_change", "resident_table"]
@@ -28,7 +29,6 @@ __all__ = ["PassageTable", "Segment", "load_table", "log_change", "resident_tabl
 Ints = npt.NDArray[np.int64]
 Columns = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
-#: Arrays of context windows with one item for each passage.
 _FEATURES = ("ids", "files", "ordinals", "layers", "lengths", "days", "users", "asks")
 #: Searches of an index by one process that are answered without a table.
 _SEARCHES_BEFORE = 8
@@ -46,11 +46,11 @@ _LOGGED = 10_000
 class Segment:
     """Passages of whole files in order of file and place, with their words.
 
-    *windows* has no words. They are in *tokens*, passage by passage: the words of the heading, then those of the text.
-    *columns* has for each of them twice the place of its passage, plus one in the text, and *starts* says where each
-    column begins. *hashes* are the tokens in order of size, and *positions* are their places. *window* is the number of
-    each passage's window, and *file* the number of its file. *file_first* has each file's first passage, and
-    *file_sizes* its words. *alive* marks the passages that the index still has.
+    *tokens* has the words passage by passage: those of the heading, then those of the text. *columns* has for each of
+    them twice the place of its passage, plus one in the text. *hashes* are the tokens in order of size, and *positions*
+    are their places. *text_starts* and *heading_starts* say where the words of each passage begin in *windows*.
+    *window* is the number of each passage's window, and *file* the number of its file. *file_first* has the first
+    passage of each file, and *file_sizes* its words. *alive* marks the passages that the index still has.
     """
 
     windows: ContextWindows
@@ -62,10 +62,12 @@ class Segment:
     file_sizes: Ints
     tokens: TermHashes
     columns: Columns
-    starts: Ints
+    text_starts: Ints
+    heading_starts: Ints
     hashes: TermHashes
     positions: npt.NDArray[np.uint32]
     by_id: Ints
+    known_ids: Ints
     alive: Flags
 
     def __len__(self) -> int:
@@ -95,35 +97,98 @@ class Segment:
 
     def windows_of(self, ids: Ints) -> ContextWindows:
         """Return the context windows that hold those of the passages *ids* that are here."""
-        known = self.windows.ids[self.by_id]
-        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        places = self.by_id[at[known[at] == ids]] if len(known) else self.by_id
+        if not len(self):
+            return unpack_windows([])
+        at = np.minimum(np.searchsorted(self.known_ids, ids), len(self) - 1)
+        places = self.by_id[at[self.known_ids[at] == ids]]
         wanted = np.unique(self.window[places[self.alive[places]]])
         first, end = np.searchsorted(self.window, wanted), np.searchsorted(self.window, wanted, "right")
-        return self._passages([slice(*span) for span in zip(first.tolist(), end.tolist(), strict=True)])
+        places = _spans(first, end - first)
+        picked = {name: getattr(self.windows, name)[places] for name in _FEATURES}
+        found = _Picked(self, places)
+        texts, headings = _ResidentWords(found, in_text=True), _ResidentWords(found, in_text=False)
+        return ContextWindows(**picked, texts=texts, headings=headings)
 
-    def _passages(self, spans: Sequence[slice]) -> ContextWindows:
-        """Return the passages of *spans*, which are in order, with their words."""
-        if not spans:
-            return _without_words(unpack_windows([]))
-        picked = replace(
-            self.windows,
-            **{name: np.concatenate([getattr(self.windows, name)[span] for span in spans]) for name in _FEATURES},
-        )
-        starts = self.starts
-        at = [slice(starts[2 * span.start], starts[2 * span.stop]) for span in spans]
-        tokens = np.concatenate([self.tokens[place] for place in at])
-        in_text = np.concatenate([self.columns[place] for place in at]) & 1
-        sizes = np.concatenate([self.sizes[span] for span in spans])
-        owners = np.repeat(np.arange(len(picked)), sizes)
-        texts, headings = np.flatnonzero(in_text), np.flatnonzero(in_text == 0)
-        return replace(
-            picked,
-            words=tokens[texts],
-            owners=owners[texts],
-            heads=tokens[headings],
-            head_owners=owners[headings],
-        )
+
+class _Picked:
+    """The passages at *places* of *segment*, in which words are looked up."""
+
+    def __init__(self, segment: Segment, places: Ints) -> None:
+        self.segment, self.places = segment, places
+        self._number = np.full(len(segment), -1, np.int32)
+        self._number[places] = np.arange(len(places), dtype=np.int32)
+        self._found: dict[Sequence[int], Columns] = {}
+
+    def columns_with(self, spelling: Sequence[int]) -> Columns:
+        """Return what :meth:`Segment.columns_with` does, for these passages by their numbers among them."""
+        if spelling not in self._found:
+            columns = self.segment.columns_with(spelling)
+            numbers = self._number[columns >> 1]
+            here = np.flatnonzero(numbers >= 0)
+            self._found[spelling] = numbers[here] << 1 | columns[here] & 1
+        return self._found[spelling]
+
+
+class _ResidentWords:
+    """The words of the texts or of the headings of passages in memory."""
+
+    def __init__(self, picked: _Picked, *, in_text: bool) -> None:
+        self._picked, self._in_text = picked, in_text
+
+    @cached_property
+    def codes(self) -> TermHashes:
+        """The hashes of all words in order."""
+        windows = self._picked.segment.windows
+        stored = windows.texts if self._in_text else windows.headings
+        return stored.codes[_spans(self._starts[self._picked.places], self._sizes)]
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The place of the passage of each word."""
+        return np.repeat(np.arange(len(self._sizes)), self._sizes)
+
+    def times(self, spelling: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return how often each passage has the words *spelling* in succession."""
+        columns = self._picked.columns_with(spelling)
+        here = columns[(columns & 1) == self._in_text] >> 1
+        return np.bincount(here, minlength=len(self._picked.places)).astype(np.float64)
+
+    @property
+    def _starts(self) -> Ints:
+        return self._picked.segment.text_starts if self._in_text else self._picked.segment.heading_starts
+
+    @property
+    def _sizes(self) -> Ints:
+        return self._starts[self._picked.places + 1] - self._starts[self._picked.places]
+
+
+class _JoinedWords:
+    """The words of several lists of passages, in a new *order* of all of them."""
+
+    def __init__(self, parts: Sequence[WindowWords], sizes: Sequence[int], order: Ints) -> None:
+        self._parts, self._order = parts, order
+        self._passages = sizes
+
+    @cached_property
+    def codes(self) -> TermHashes:
+        """The hashes of all words in order."""
+        counts = self._counts
+        starts = np.cumsum(counts) - counts
+        return np.concatenate([part.codes for part in self._parts])[_spans(starts[self._order], counts[self._order])]
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The place of the passage of each word."""
+        return np.repeat(np.arange(len(self._order)), self._counts[self._order])
+
+    def times(self, spelling: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return how often each passage has the words *spelling* in succession."""
+        return np.concatenate([part.times(spelling) for part in self._parts])[self._order]
+
+    @cached_property
+    def _counts(self) -> Ints:
+        pairs = zip(self._parts, self._passages, strict=True)
+        return np.concatenate([np.bincount(part.owners, minlength=size) for part, size in pairs])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,17 +303,18 @@ def _segment(rows: Sequence[StoredWindow]) -> Segment:
     """Return the passages of stored windows."""
     windows, spans = unpack_windows(rows), window_sizes(rows)
     counts = np.empty(2 * len(windows), np.int64)
-    counts[0::2] = np.bincount(windows.head_owners, minlength=len(windows))
+    counts[0::2] = np.bincount(windows.headings.owners, minlength=len(windows))
     counts[1::2] = windows.lengths
     columns = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     in_text = (columns & 1).astype(np.bool_)
     tokens = np.empty(len(columns), np.uint32)
-    tokens[in_text], tokens[~in_text] = windows.words, windows.heads
+    tokens[in_text], tokens[~in_text] = windows.texts.codes, windows.headings.codes
+    by_id = np.argsort(windows.ids, kind="stable")
     new_file = np.diff(windows.files, prepend=-1) != 0
     first, sizes = np.flatnonzero(new_file), counts[0::2] + counts[1::2]
     order = np.sort(tokens.astype(np.uint64) << np.uint64(32) | np.arange(len(tokens), dtype=np.uint64))
     return Segment(
-        windows=_without_words(windows),
+        windows=replace(windows, texts=_ownerless(windows.texts), headings=_ownerless(windows.headings)),
         layers=np.repeat(np.array([LAYERS.index(row[2]) for row in rows], np.uint8), spans),
         window=np.repeat(np.arange(len(rows)), spans),
         file=np.cumsum(new_file) - 1,
@@ -257,40 +323,30 @@ def _segment(rows: Sequence[StoredWindow]) -> Segment:
         file_sizes=np.add.reduceat(sizes, first) if len(first) else sizes,
         tokens=tokens,
         columns=columns,
-        starts=np.concatenate([[0], np.cumsum(counts)]),
+        text_starts=np.concatenate([[0], np.cumsum(counts[1::2])]),
+        heading_starts=np.concatenate([[0], np.cumsum(counts[0::2])]),
         hashes=(order >> np.uint64(32)).astype(np.uint32),
         positions=order.astype(np.uint32),
-        by_id=np.argsort(windows.ids, kind="stable"),
+        by_id=by_id,
+        known_ids=windows.ids[by_id],
         alive=np.ones(len(windows), np.bool_),
     )
 
 
-def _without_words(windows: ContextWindows) -> ContextWindows:
-    none = np.empty(0, np.uint32)
-    return replace(windows, words=none, heads=none, owners=none.astype(np.int64), head_owners=none.astype(np.int64))
-
-
-def _picked(windows: ContextWindows, places: Ints) -> ContextWindows:
-    """Return the passages at *places* without their words."""
-    return replace(_without_words(windows), **{name: getattr(windows, name)[places] for name in _FEATURES})
+def _ownerless(words: WindowWords) -> StoredWords:
+    """Return *words* without their owners, which take more memory than they do."""
+    return StoredWords(words.codes, np.empty(0, np.int64), 0)
 
 
 def _merged(parts: Sequence[ContextWindows]) -> ContextWindows:
     """Return the passages of all *parts* in order of file and place."""
-    names = (*_FEATURES, "words", "heads")
-    both = replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
-    shifts = np.cumsum([0, *(len(part) for part in parts)])
-    order = np.lexsort((both.ordinals, both.files))
-    words, owners = _reordered(both.words, [p.owners + shift for p, shift in zip(parts, shifts, strict=False)], order)
-    heads = _reordered(both.heads, [p.head_owners + shift for p, shift in zip(parts, shifts, strict=False)], order)
-    return replace(_picked(both, order), words=words, owners=owners, heads=heads[0], head_owners=heads[1])
-
-
-def _reordered(words: TermHashes, owners: Sequence[Ints], order: Ints) -> tuple[TermHashes, Ints]:
-    """Return *words*, and the new places of their *owners*, as *order* puts these."""
-    sizes = np.bincount(np.concatenate(owners), minlength=len(order))
-    starts = np.cumsum(sizes) - sizes
-    return words[_spans(starts[order], sizes[order])], np.repeat(np.arange(len(order)), sizes[order])
+    both = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _FEATURES}
+    order, sizes = np.lexsort((both["ordinals"], both["files"])), [len(part) for part in parts]
+    return ContextWindows(
+        **{name: values[order] for name, values in both.items()},
+        texts=_JoinedWords([part.texts for part in parts], sizes, order),
+        headings=_JoinedWords([part.headings for part in parts], sizes, order),
+    )
 
 
 def _spans(starts: Ints, sizes: Ints) -> Ints:

@@ -36,17 +36,19 @@ def said_by_addressee(
 ) -> npt.NDArray[np.bool_]:
     """Mark the turns of the person whom others address by *term*. *sessions* marks the turns of conversations."""
     nobody = np.zeros(len(windows), np.bool_)
-    places = np.flatnonzero(np.isin(windows.words, [codes[0] for codes in term.spellings if len(codes) == 1]))
-    places = places[sessions[windows.owners[places]]]
+    places = np.flatnonzero(np.isin(windows.texts.codes, [codes[0] for codes in term.spellings if len(codes) == 1]))
+    places = places[sessions[windows.texts.owners[places]]]
     if len(places) < _SAID:
         return nobody
-    owners = windows.owners[places]
-    position = places - np.searchsorted(windows.owners, owners)
+    owners = windows.texts.owners[places]
+    position = places - np.searchsorted(windows.texts.owners, owners)
     border = (position < _FIRST_WORDS) | (position == windows.lengths[owners] - 1)
     if border.mean() < _AT_BORDER:
         return nobody
     # A speaker is known by the sum of the codes of the words of the name.
-    voices = np.bincount(windows.head_owners, windows.heads.astype(np.float64), len(windows)).astype(np.float64)
+    voices = np.bincount(windows.headings.owners, windows.headings.codes.astype(np.float64), len(windows)).astype(
+        np.float64
+    )
     speaker = _leading(voices[owners])
     if speaker is None:
         return nobody

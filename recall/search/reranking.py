@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..index.context_window import ContextWindows
+from ..index.context_window import ContextWindows, WindowWords
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 from .addressees import said_by_addressee
@@ -135,7 +135,10 @@ class QueryFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Cosines of the nearest vectors, best first: of passages, of turns with their neighbours, and of each file."""
+    """Cosines of the nearest vectors, best first: of passages, and of turns with their neighbours.
+
+    *files* has the best cosine of each file, in no order.
+    """
 
     passages: Mapping[int, float] = field(default_factory=dict)
     windows: Mapping[int, float] = field(default_factory=dict)
@@ -206,11 +209,11 @@ def _words(
     """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker."""
     lexical, speaker = np.zeros(len(windows)), np.zeros(len(windows))
     norm = 1 - weights.length_norm + weights.length_norm * windows.lengths / max(query.mean_words, 1.0)
-    steps = list(_steps(windows, sessions, weights))
+    steps = _steps(windows, sessions, weights)
     whole = 0.0
     for term in query.terms:
-        counts = _count(windows.words, windows.owners, len(windows), term)
-        headed = _count(windows.heads, windows.head_owners, len(windows), term) > 0
+        counts = _count(windows.texts, term)
+        headed = _count(windows.headings, term) > 0
         if term.capitalised and not (headed & sessions).any():
             headed |= said_by_addressee(windows, sessions, term)
         name = bool((headed & sessions).any())
@@ -221,43 +224,37 @@ def _words(
         times = counts / norm + weights.heading_weight * (headed & ~sessions)
         own = times / (times + weights.saturation)
         best = own.copy()
-        for here, there, weight in steps:
-            best[here] = np.maximum(best[here], weight * own[there])
+        for distance, earlier, later in steps:
+            np.maximum(best[distance:], earlier * own[:-distance], out=best[distance:])
+            np.maximum(best[:-distance], later * own[distance:], out=best[:-distance])
         # A name in the text is mostly the person spoken to. The speaker's own name shows better whom a turn is about.
         lexical += term.rarity * (best * ~sessions if name else best)
     return (lexical / whole, speaker / whole) if whole else (lexical, speaker)
 
 
-def _steps(
-    windows: ContextWindows, sessions: Flags, weights: RankingWeights
-) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
-    """Return for each distance the passages, their neighbours and the weight of the neighbours' words."""
+def _steps(windows: ContextWindows, sessions: Flags, weights: RankingWeights) -> Sequence[tuple[int, Floats, Floats]]:
+    """Return for each distance the weights of the words of the earlier neighbour and of the later one.
+
+    Each has one item for the first passages, as many as have another one at that distance. It is zero for passages of
+    two files.
+    """
     steps = []
-    place = np.arange(len(windows))
-    for distance in range(1, weights.context_reach + 1):
-        first, second = place[:-distance], place[distance:]
-        joined = (windows.files[first] == windows.files[second]) & (
-            windows.ordinals[second] - windows.ordinals[first] == distance
+    for distance in range(1, min(weights.context_reach, len(windows) - 1) + 1):
+        joined = (windows.files[:-distance] == windows.files[distance:]) & (
+            windows.ordinals[distance:] - windows.ordinals[:-distance] == distance
         )
-        first, second = first[joined], second[joined]
-        plain = np.full(len(first), weights.context_weight)
-        answers = (windows.asks & sessions)[first] if distance == 1 else np.zeros(len(first), np.bool_)
-        steps.append((second, first, np.where(answers, weights.asked_weight, plain)))
-        steps.append((first, second, plain))
+        later = weights.context_weight * joined
+        earlier = later
+        if distance == 1:
+            earlier = np.where((windows.asks & sessions)[:-1], weights.asked_weight * joined, later)
+        steps.append((distance, earlier, later))
     return steps
 
 
-def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: int, term: QueryTerm) -> Floats:
+def _count(words: WindowWords, term: QueryTerm) -> Floats:
     """Count how often each passage has *term* in any spelling."""
-    total = np.zeros(size)
-    for spelling in term.spellings:
-        places = np.flatnonzero(words == spelling[0])
-        for step, code in enumerate(spelling[1:], 1):
-            places = places[places + step < len(words)]
-            places = places[(words[places + step] == code) & (owners[places + step] == owners[places])]
-        if len(places):
-            total += np.bincount(owners[places], minlength=size)
-    return total
+    first, *others = term.spellings
+    return sum((words.times(spelling) for spelling in others), words.times(first))
 
 
 def _vectors(windows: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:

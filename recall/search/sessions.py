@@ -81,8 +81,10 @@ def rank_sessions(
 
 def speakers_of(windows: ContextWindows, files: Collection[int]) -> dict[int, Hashable]:
     """Return the words of the names of all who speak in each of *files* that is a conversation."""
-    spoken = (windows.layers == "sessions")[windows.head_owners]
-    keys = windows.files[windows.head_owners][spoken] << _NAME_BITS | windows.heads[spoken].astype(np.int64)
+    spoken = (windows.layers == "sessions")[windows.headings.owners]
+    keys = windows.files[windows.headings.owners][spoken] << _NAME_BITS | windows.headings.codes[spoken].astype(
+        np.int64
+    )
     found: dict[int, set[int]] = defaultdict(set)
     for key in np.unique(keys).tolist():
         if (file := key >> _NAME_BITS) in files:

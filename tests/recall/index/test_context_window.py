@@ -44,8 +44,8 @@ def test_a_window_holds_words_speakers_days_and_questions(home: Home, say: Say, 
     assert windows.lengths.tolist() == [4.0, 3.0, 1.0]
     assert set(windows.days.tolist()) == {np.datetime64("2026-11-20").astype(int) + 719163}
     stems = ("where", "do", "falcon", "nest")
-    assert windows.words[windows.owners == 0].tolist() == [term_hash(stem) for stem in stems]
-    assert windows.heads[windows.head_owners == 1].tolist() == [term_hash("agent")]
+    assert windows.texts.codes[windows.texts.owners == 0].tolist() == [term_hash(stem) for stem in stems]
+    assert windows.headings.codes[windows.headings.owners == 1].tolist() == [term_hash("agent")]
 
 
 def test_only_the_windows_of_the_passages_are_loaded(home: Home, say: Say, update: Update) -> None:
@@ -80,4 +80,4 @@ def test_an_appended_turn_leaves_full_windows_alone(tmp_path: Path) -> None:
 def test_a_name_that_repeats_the_role_is_ignored(home: Home, say: Say, update: Update, name: str) -> None:
     say("s1", "the user is authenticated", names=(name, "agent"))
     update()
-    assert len(load_windows(schema.connect(home.index), [ident(home, "s1#m1")]).heads) == 0
+    assert len(load_windows(schema.connect(home.index), [ident(home, "s1#m1")]).headings.codes) == 0
