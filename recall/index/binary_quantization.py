@@ -43,7 +43,7 @@ Flags = npt.NDArray[np.bool_]
 #: Passages in a chunk. A chunk is written again when one of them changes.
 CHUNK = 1024
 #: Binary vectors compared at once: as many as fit into a core's cache.
-_BLOCK = 16_384
+_BLOCK = 8_192
 #: Homes whose binary vectors a process caches.
 _CACHED_HOMES = 4
 _FARTHEST = np.iinfo(np.uint16).max
@@ -87,13 +87,12 @@ class BinaryVectors:
             compared &= eligible
         if np.count_nonzero(compared) <= number:
             return np.flatnonzero(compared)
-        differing = np.empty(len(self.ids), np.uint16)
+        differing = np.zeros(len(self.ids), np.uint16)
         for start in range(0, len(differing), _BLOCK):
             block = slice(start, start + _BLOCK)
-            total = np.zeros(len(differing[block]), np.uint16)
+            total, changed = differing[block], np.empty(len(differing[block]), np.uint64)
             for word, bits in zip(query, self.bits[kind], strict=True):
-                total += np.bitwise_count(bits[block] ^ word)
-            differing[block] = total
+                total += np.bitwise_count(np.bitwise_xor(bits[block], word, out=changed))
         differing[~compared] = _FARTHEST
         largest = np.partition(differing, number - 1)[number - 1]
         nearer, equal = np.flatnonzero(differing < largest), np.flatnonzero(differing == largest)

@@ -44,6 +44,9 @@ _SAMPLE = 4_096
 _LARGEST = 127
 #: Decimals of a cosine.
 _DECIMALS = 9
+#: Vectors that are compared at once.
+_BLOCK = 128
+_NO_SCORES = np.empty(0)
 
 
 def quantize(vectors: Vectors) -> npt.NDArray[np.int8]:
@@ -121,24 +124,40 @@ def _nearest(ids: Sequence[int], blobs: Sequence[bytes], vector: Vectors, limit:
     if not ids:
         return {}
     passages = np.array(ids, np.int64)
-    stored = np.frombuffer(b"".join(blobs), np.int8).reshape(len(ids), -1).astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", stored, stored).astype(np.float64))
-    distances = _rounded_distances(stored, lengths, vector)
+    stored = np.frombuffer(b"".join(blobs), np.int8).reshape(len(ids), -1)
+    distances, lengths = _rounded_distances(stored, vector)
     best = np.lexsort((-passages, distances))[:limit]
     best = best[np.isfinite(distances[best])]  # a vector of zeros has no cosine
-    scores = (stored[best].astype(np.float64) @ vector.astype(np.float64)) / np.maximum(lengths[best], 1.0)
+    exact = vector.astype(np.float64)
+    products = [block.astype(np.float64) @ exact for block in _blocks(stored[best])]
     # Sums in another order differ in the last digits, and a rebuilt index must give the same order.
-    scores = np.round(scores, _DECIMALS)
+    scores = np.round(np.concatenate([*products, _NO_SCORES]) / np.maximum(lengths[best], 1.0), _DECIMALS)
     order = np.lexsort((passages[best], -scores))
     return dict(zip(passages[best][order].tolist(), scores[order].tolist(), strict=True))
 
 
-def _rounded_distances(stored: Vectors, lengths: npt.NDArray[np.float64], vector: Vectors) -> Vectors:
-    """Return the cosine distances to *vector* in eight bits. Sums of whole numbers are exact in any order."""
+def _rounded_distances(stored: npt.NDArray[np.int8], vector: Vectors) -> tuple[Vectors, npt.NDArray[np.float64]]:
+    """Return the cosine distances to *vector* in eight bits, and the lengths of *stored*.
+
+    Sums of whole numbers are exact in any order.
+    """
     rounded = quantize(vector[None, :])[0].astype(np.float32)
-    length = np.sqrt(np.float64(rounded @ rounded))
+    products, squares = np.empty(len(stored)), np.empty(len(stored))
+    at = 0
+    for block in _blocks(stored):
+        numbers = block.astype(np.float32)
+        products[at : at + len(block)] = numbers @ rounded
+        squares[at : at + len(block)] = np.einsum("ij,ij->i", numbers, numbers)
+        at += len(block)
+    lengths = np.sqrt(squares)
     with np.errstate(invalid="ignore"):
-        return np.asarray(1.0 - (stored @ rounded).astype(np.float64) / (lengths * length), np.float32)
+        distances = 1.0 - products / (lengths * np.sqrt(np.float64(rounded @ rounded)))
+    return distances.astype(np.float32), lengths
+
+
+def _blocks(vectors: npt.NDArray[np.int8]) -> Iterator[npt.NDArray[np.int8]]:
+    """Yield *vectors* some at a time: larger arrays would get fresh memory from the system for every search."""
+    return (vectors[at : at + _BLOCK] for at in range(0, len(vectors), _BLOCK))
 
 
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:

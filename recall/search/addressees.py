@@ -36,10 +36,11 @@ def said_by_addressee(
 ) -> npt.NDArray[np.bool_]:
     """Mark the turns of the person whom others address by *term*. *sessions* marks the turns of conversations."""
     nobody = np.zeros(len(windows), np.bool_)
+    said = sum(float(windows.texts.times(codes)[sessions].sum()) for codes in term.spellings if len(codes) == 1)
+    if said < _SAID:
+        return nobody
     places = np.flatnonzero(np.isin(windows.texts.codes, [codes[0] for codes in term.spellings if len(codes) == 1]))
     places = places[sessions[windows.texts.owners[places]]]
-    if len(places) < _SAID:
-        return nobody
     owners = windows.texts.owners[places]
     position = places - np.searchsorted(windows.texts.owners, owners)
     border = (position < _FIRST_WORDS) | (position == windows.lengths[owners] - 1)

@@ -43,7 +43,7 @@ from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUERY_CHARS, Query, parse_query
 from .duplicates import group_duplicates, representative
-from .reranking import QueryFeatures, Ranking, RankingWeights, rank
+from .reranking import QueryFeatures, Ranking, RankingWeights, leading, rank
 from .retrievers import (
     CANDIDATES,
     NEAREST,
@@ -447,15 +447,10 @@ def _in_order(
 ) -> Iterator[tuple[int, int, str, str]]:
     """Yield the place on the windows, row, address and path of each hit, best first, equals by address."""
     places = np.flatnonzero(ranking.found)
-    places = places[np.argsort(-ranking.total[places], kind="stable")]
-    at = 0
-    while at < len(places):
-        end = min(at + max(_PAGE, 2 * count), len(places))
-        while end < len(places) and ranking.total[places[end]] == ranking.total[places[end - 1]]:
-            end += 1  # equal scores must be on one page to be put in order
-        page = places[at:end]
+    while len(places):
+        page = places[leading(ranking.total[places], max(_PAGE, 2 * count))]
         rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(windows.ids[page].tolist()),))
         known = {ident: (source, path) for ident, source, path in rows}
         found = [(place, int(windows.ids[place]), *known[int(windows.ids[place])]) for place in page.tolist()]
         yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[2], row[0]))
-        at = end
+        places = places[ranking.total[places] < ranking.total[page[-1]]]

@@ -22,7 +22,7 @@ from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 from .addressees import said_by_addressee
 
-__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "rank"]
+__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "leading", "rank"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -288,10 +288,21 @@ def _vector_sum(
     unread = query.chinese * (1 - chinese_weight) + query.cjk * (1 - weights.cjk_vector_weight)
     read = 1 - unread
     both = weights.vector_weight * vectors["vector"] + weights.session_weight * vectors["session"]
-    lead = np.argsort(-(words + read * both / 2), kind="stable")[:_LEADING]
+    lead = leading(words + read * both / 2, _LEADING)[:_LEADING]
     words_said = np.maximum(windows.lengths[lead], 1.0)
     long = float(np.mean(words_said / (words_said + weights.vector_words)))
     return np.asarray(read * long * both)
+
+
+def leading(scores: Floats, count: int) -> npt.NDArray[np.int64]:
+    """Return the places of the *count* largest scores and of those that equal the least of them, largest first.
+
+    Equal scores stay in order.
+    """
+    if len(scores) <= count:
+        return np.argsort(-scores, kind="stable")
+    places = np.flatnonzero(scores >= -np.partition(-scores, count - 1)[count - 1])
+    return places[np.argsort(-scores[places], kind="stable")]
 
 
 def _looked_up(keys: npt.NDArray[np.int64], values: Mapping[int, float], other: float) -> Floats:
