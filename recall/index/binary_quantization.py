@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ Kind = Literal["vector", "window"]
 BinaryVector = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+#: Coordinates in eight bits.
+StoredVectors = npt.NDArray[np.int8]
 #: Passages in a chunk. A chunk is written again when one of them changes.
 CHUNK = 1024
 #: Binary vectors compared at once: as many as fit into a core's cache.
@@ -48,6 +50,10 @@ _BLOCK = 8_192
 _CACHED_HOMES = 4
 _FARTHEST = np.iinfo(np.uint16).max
 _KIND_BITS: dict[Kind, int] = {"vector": 1, "window": 2}
+#: Places of the kinds in an array of stored vectors.
+_COLUMNS: dict[Kind, int] = {"vector": 0, "window": 1}
+#: Memory for the stored vectors of one index: those of 170 000 passages with 384 dimensions.
+_MOST_STORED_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,7 @@ class BinaryVectors:
     """Binary vectors of all passages, one slot each, in order of row numbers. A slot may be empty.
 
     *has* holds for each slot the flags of the kinds of vector in it. *bits* holds arrays (words of 64 bits, slots).
+    *stored* has for each chunk the vectors themselves, in an array (slots, kinds, dimension), if a process keeps them.
     """
 
     ids: npt.NDArray[np.int64]
@@ -62,6 +69,7 @@ class BinaryVectors:
     layers: npt.NDArray[np.uint8]
     has: npt.NDArray[np.uint8]
     bits: Mapping[Kind, BinaryVector]
+    stored: tuple[StoredVectors, ...] | None = None
 
     def eligible(self, layers: Sequence[int] | None, files: Sequence[int] | None) -> Flags | None:
         """Return a mask of the slots that a search may find, or ``None`` for all."""
@@ -77,6 +85,17 @@ class BinaryVectors:
     def files_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
         """Return the file of each of the passages *ids*, all of which have a slot."""
         return np.asarray(self.files[np.searchsorted(self.ids, ids)])
+
+    def vectors_at(self, kind: Kind, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], StoredVectors]:
+        """Return those of *places*, which are in order, that have such a vector, and their vectors out of *stored*."""
+        having = places[(self.has[places] & _KIND_BITS[kind]) > 0]
+        chunks = having // CHUNK
+        starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
+        slots = np.split(having % CHUNK, starts[1:])
+        column = _COLUMNS[kind]
+        stored = self.stored or ()
+        parts = [stored[chunks[start]][which, column] for start, which in zip(starts, slots, strict=False)]
+        return having, np.concatenate(parts) if parts else np.empty((0, 0), np.int8)
 
     def nearest(
         self, kind: Kind, query: BinaryVector, number: int, eligible: Flags | None = None
@@ -158,16 +177,25 @@ def parse_chunk(blob: bytes, dimension: int) -> npt.NDArray[Any]:
     return np.frombuffer(blob, np.dtype(slot))
 
 
-def load_binary_vectors(conn: apsw.Connection, path: Path, dimension: int) -> BinaryVectors:
+def load_binary_vectors(
+    conn: apsw.Connection, path: Path, dimension: int, *, keep_stored: bool = False
+) -> BinaryVectors:
     """Return the binary vectors of the index at *path*. Only chunks that changed since the last call are read.
+
+    With *keep_stored*, the vectors themselves are read too, if they are few enough to be kept in memory.
 
     *conn* reads one state of that index. The result is never changed again, so several threads may use it.
     """
     versions = tuple(schema.rows(conn, "SELECT chunk, version FROM binary_vectors ORDER BY chunk"))
     with _CACHE_LOCK:
         cached = _CACHE.pop(str(path), None)
-        if cached is None or cached.versions != versions:
-            cached = _CacheEntry(versions, _assemble(conn, versions, cached, dimension))
+        keeping = cached is not None and cached.vectors.stored is not None
+        keep = (keep_stored or keeping) and len(versions) * CHUNK * dimension * len(_COLUMNS) <= _MOST_STORED_BYTES
+        if cached is None or cached.versions != versions or keep != keeping:
+            vectors = _assemble(conn, versions, cached, dimension)
+            if keep:
+                vectors = replace(vectors, stored=_kept_chunks(conn, versions, cached, dimension))
+            cached = _CacheEntry(versions, vectors)
         _CACHE[str(path)] = cached
         while len(_CACHE) > _CACHED_HOMES:
             _CACHE.popitem(last=False)
@@ -198,6 +226,29 @@ def _assemble(
         has=np.concatenate([part.has for part in parts]),
         bits={kind: _side_by_side([part.bits[kind] for part in parts]) for kind in _KIND_BITS},
     )
+
+
+def _kept_chunks(
+    conn: apsw.Connection, versions: Sequence[tuple[int, int]], cached: _CacheEntry | None, dimension: int
+) -> tuple[StoredVectors, ...]:
+    """Return the stored vectors of each chunk, those of *cached* where the version is the same."""
+    known = {}
+    if cached is not None and cached.vectors.stored is not None:
+        known = dict(zip(cached.versions, cached.vectors.stored, strict=True))
+    return tuple(
+        known[version] if version in known else _stored_chunk(conn, version[0], dimension) for version in versions
+    )
+
+
+def _stored_chunk(conn: apsw.Connection, chunk: int, dimension: int) -> StoredVectors:
+    """Return the vectors of a chunk as an array (slots, kinds, dimension)."""
+    vectors = np.zeros((CHUNK, len(_COLUMNS), dimension), np.int8)
+    select = "SELECT passage % ?, vector, coalesce(window, zeroblob(?)) FROM embeddings WHERE passage BETWEEN ? AND ?"
+    rows = schema.rows(conn, select, (CHUNK, dimension, chunk * CHUNK, (chunk + 1) * CHUNK - 1))
+    if rows:
+        both = b"".join(blob for _, *blobs in rows for blob in blobs)
+        vectors[[slot for slot, *_ in rows]] = np.frombuffer(both, np.int8).reshape(len(rows), len(_COLUMNS), -1)
+    return vectors
 
 
 def _side_by_side(parts: Sequence[BinaryVector]) -> BinaryVector:

@@ -24,6 +24,7 @@ __all__ = [
     "dequantize",
     "mark_windows_stale",
     "nearest_by_cosine",
+    "nearest_of",
     "quantize",
     "recenter",
     "refresh_windows",
@@ -101,7 +102,7 @@ def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
 def nearest_by_cosine(
     conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the *limit* of *ids* with the largest cosine to *vector*, best first, by vectors and by windows.
+    """Return the *limit* of *ids*, with the largest cosine to *vector*, best first, by vectors and by windows.
 
     All of them are compared with the query rounded to eight bits. Among a million passages this rounding blurs the
     order of the best, so the best are compared once more with the exact query.
@@ -109,9 +110,15 @@ def nearest_by_cosine(
     rows = schema.rows(conn, _SELECT_VECTORS, (json.dumps(ids),))
     windowed = [row for row in rows if row[2] is not None]
     return (
-        _nearest([row[0] for row in rows], [row[1] for row in rows], vector, limit),
-        _nearest([row[0] for row in windowed], [row[2] for row in windowed], vector, limit),
+        nearest_of(np.array([row[0] for row in rows], np.int64), _joined([row[1] for row in rows]), vector, limit),
+        nearest_of(
+            np.array([row[0] for row in windowed], np.int64), _joined([row[2] for row in windowed]), vector, limit
+        ),
     )
+
+
+def _joined(blobs: Sequence[bytes]) -> npt.NDArray[np.int8]:
+    return np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), -1) if blobs else np.empty((0, 0), np.int8)
 
 
 _SELECT_VECTORS = """
@@ -119,12 +126,12 @@ SELECT passage, vector, window FROM embeddings WHERE passage IN (SELECT value FR
 """
 
 
-def _nearest(ids: Sequence[int], blobs: Sequence[bytes], vector: Vectors, limit: int) -> dict[int, float]:
-    """Return the *limit* of *ids* whose vectors *blobs* are nearest to *vector*, best first, with their cosines."""
-    if not ids:
+def nearest_of(
+    passages: npt.NDArray[np.int64], stored: npt.NDArray[np.int8], vector: Vectors, limit: int
+) -> dict[int, float]:
+    """Return the *limit* of *passages* whose *stored* vectors are nearest to *vector*, best first, with cosines."""
+    if not len(passages):
         return {}
-    passages = np.array(ids, np.int64)
-    stored = np.frombuffer(b"".join(blobs), np.int8).reshape(len(ids), -1)
     distances, lengths = _rounded_distances(stored, vector)
     best = np.lexsort((-passages, distances))[:limit]
     best = best[np.isfinite(distances[best])]  # a vector of zeros has no cosine

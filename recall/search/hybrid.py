@@ -86,6 +86,9 @@ _MAX_CANDIDATES = 3000
 _EARLIER = 5
 #: Passages read at once while hits are collected: enough for the ten hits of most searches.
 _PAGE = 64
+#: Milliseconds that the vectors have for themselves when the words are in memory. Two threads that call numpy in turn
+#: take longer than one after the other.
+_ALONE_MS = 20.0
 #: Milliseconds to wait for the other retriever when this one met a damaged index.
 _THREAD_END_MS = 10_000.0
 
@@ -246,7 +249,10 @@ def _retrieve(
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     words, vectors, late = LexicalResult(), VectorResult(), None
     if mode != "lexical":
-        late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
+        kept = table is not None
+        late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST), keep=kept)
+        if table is not None:
+            late.wait(min(_ALONE_MS, vectors_ms))
     try:
         if mode != "vector":
             words = retrieve_by_words(conn, parsed, scope, limit, words_ms, table)

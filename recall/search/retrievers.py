@@ -25,7 +25,7 @@ from ..index.binary_quantization import Kind, binarize, load_binary_vectors, rec
 from ..index.embedding_queue import model_mismatch
 from ..index.passage_table import PassageTable
 from ..index.readers import reading
-from ..index.vectors import nearest_by_cosine
+from ..index.vectors import nearest_by_cosine, nearest_of
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from ..text.terms import Query
 from .reranking import Nearest, QueryTerm
@@ -250,6 +250,10 @@ class PendingVectors:
         self._result = VectorResult()
         threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
+    def wait(self, ms: float) -> None:
+        """Return when the vectors are found, or after *ms* milliseconds."""
+        self._done.wait(max(ms, 0.0) / 1000)
+
     def result(self, wait_ms: float, limit_ms: float) -> VectorResult:
         """Return the vectors found within *wait_ms* from now. A message about a late result names *limit_ms*."""
         if self._done.wait(max(wait_ms, 0.0) / 1000):
@@ -267,9 +271,9 @@ class PendingVectors:
 
 
 def start_vector_retrieval(
-    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int
+    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int, *, keep: bool = False
 ) -> PendingVectors:
-    """Look for the *limit* nearest vectors in the background."""
+    """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory."""
 
     def look() -> VectorResult:
         if embedder is None:
@@ -280,7 +284,11 @@ def start_vector_retrieval(
             return VectorResult()
         try:
             with reading(path) as conn:  # codes and vectors of one state
-                return VectorResult() if conn is None else _nearest_vectors(conn, path, query, embedder, scope, limit)
+                return (
+                    VectorResult()
+                    if conn is None
+                    else _nearest_vectors(conn, path, query, embedder, scope, limit, keep=keep)
+                )
         except schema.CORRUPTION_ERRORS as error:
             return VectorResult(problem=damage.mark(path, error))
 
@@ -299,6 +307,8 @@ def _nearest_vectors(
     embedder: Embedder,
     scope: Scope,
     limit: int,
+    *,
+    keep: bool,
 ) -> VectorResult:
     """Find the passages, and the turns with their neighbours, whose vectors are nearest to the query's, by cosine.
 
@@ -310,14 +320,18 @@ def _nearest_vectors(
     if (problem := model_mismatch(recorded, embedder)) is not None:
         return VectorResult(problem=f"{problem}. Search uses words only until then")
     vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
-    codes = load_binary_vectors(conn, path, embedder.dimension)
+    codes = load_binary_vectors(conn, path, embedder.dimension, keep_stored=keep)
     (code,) = binarize(vector[None, :], recorded_centroid(recorded))
     eligible = codes.eligible(scope.layers, json.loads(scope.files) if scope.files is not None else None)
     compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
-    passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
+    if codes.stored is None:
+        passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
+    else:
+        having = {kind: codes.vectors_at(kind, places) for kind in kinds}
+        passages, windows = (nearest_of(codes.ids[at], stored, vector, limit) for at, stored in having.values())
     files = codes.files_of(np.fromiter(passages, np.int64, len(passages))).tolist()
     best = dict(zip(reversed(files), reversed(passages.values()), strict=True))  # the best one of each file is last
     return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=best))
