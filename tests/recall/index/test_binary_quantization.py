@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 import pytest
 
-from recall.index import schema
+from recall.index import binary_quantization, schema
 from recall.index.binary_quantization import (
     CHUNK,
     BinaryVectors,
@@ -124,3 +124,31 @@ def test_an_unchanged_index_is_not_read_again(conn: apsw.Connection, path: Path)
 
 def test_an_index_without_vectors_finds_nothing(conn: apsw.Connection, path: Path) -> None:
     assert nearest(load_binary_vectors(conn, path, DIMENSION), vectors(1)[0], 5) == set()
+
+
+def test_stored_vectors_in_memory_follow_the_index(
+    conn: apsw.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def insert(idents: list[int], number: int, window: int | None) -> None:
+        blobs = [bytes([number]) * DIMENSION, None if window is None else bytes([window]) * DIMENSION]
+        conn.executemany("INSERT OR REPLACE INTO embeddings VALUES(?, ?, ?)", [(ident, *blobs) for ident in idents])
+        store_binary_vectors(conn, "vector", [(ident, 1, 1) for ident in idents], vectors(len(idents)))
+        if window is not None:
+            store_binary_vectors(conn, "window", [(ident, 1, 1) for ident in idents], vectors(len(idents)))
+
+    insert([3, 5, CHUNK + 1], 7, 9)
+    insert([CHUNK + 2], 8, None)
+    stored = load_binary_vectors(conn, path, DIMENSION, keep_stored=True)
+    places = np.flatnonzero(stored.has)
+    having, found = stored.vectors_at("vector", places)
+    assert (stored.ids[having].tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1, CHUNK + 2], [7, 7, 7, 8])
+    having, found = stored.vectors_at("window", places)
+    assert (stored.ids[having].tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1], [9, 9, 9])
+    insert([5], 1, 2)
+    changed = load_binary_vectors(conn, path, DIMENSION)
+    assert stored.stored is not None
+    assert changed.stored is not None
+    assert changed.stored[1] is stored.stored[1]
+    assert changed.vectors_at("window", np.array([5]))[1][0].tolist() == [2] * DIMENSION
+    monkeypatch.setattr(binary_quantization, "_MOST_STORED_BYTES", 1)
+    assert load_binary_vectors(conn, path, DIMENSION, keep_stored=True).stored is None
