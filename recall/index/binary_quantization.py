@@ -188,15 +188,17 @@ def load_binary_vectors(
     """
     versions = tuple(schema.rows(conn, "SELECT chunk, version FROM binary_vectors ORDER BY chunk"))
     with _CACHE_LOCK:
-        cached = _CACHE.pop(str(path), None)
-        keeping = cached is not None and cached.vectors.stored is not None
-        keep = (keep_stored or keeping) and len(versions) * CHUNK * dimension * len(_COLUMNS) <= _MOST_STORED_BYTES
-        if cached is None or cached.versions != versions or keep != keeping:
-            vectors = _assemble(conn, versions, cached, dimension)
-            if keep:
-                vectors = replace(vectors, stored=_kept_chunks(conn, versions, cached, dimension))
-            cached = _CacheEntry(versions, vectors)
+        cached = _CACHE.get(str(path))
+    keeping = cached is not None and cached.vectors.stored is not None
+    keep = (keep_stored or keeping) and len(versions) * CHUNK * dimension * len(_COLUMNS) <= _MOST_STORED_BYTES
+    if cached is None or cached.versions != versions or keep != keeping:
+        vectors = _assemble(conn, versions, cached, dimension)
+        if keep:
+            vectors = replace(vectors, stored=_kept_chunks(conn, versions, cached, dimension))
+        cached = _CacheEntry(versions, vectors)
+    with _CACHE_LOCK:
         _CACHE[str(path)] = cached
+        _CACHE.move_to_end(str(path))
         while len(_CACHE) > _CACHED_HOMES:
             _CACHE.popitem(last=False)
     return cached.vectors

@@ -1,8 +1,9 @@
 """All passages of an index in memory, as numbers, for a process that searches it often.
 
 The table holds the context windows of all files and the places of each word. It gives the same answers as FTS5 and the
-stored windows, without reading a row. Reading it costs as much as it saves in some searches, so a process makes it when
-it has searched an index several times. Later changes of the index are read file by file, by the table ``changes``.
+stored windows, without reading a row. Reading the table costs as much as it saves in some searches. So a process begins
+to read it, beside its searches, when it has searched an index several times. Later changes are read file by file, by
+the table ``changes`` of the index.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import apsw
@@ -21,8 +22,10 @@ import numpy.typing as npt
 
 from ..text.term_hashes import TermHashes
 from . import schema
+from .binary_quantization import load_binary_vectors
 from .context_window import ContextWindows, StoredWindow, StoredWords, WindowWords, unpack_windows, window_sizes
 from .passage import LAYERS
+from .readers import reading
 
 __all__ = ["PassageTable", "Segment", "load_table", "log_change", "resident_table"]
 
@@ -36,7 +39,7 @@ _SEARCHES_BEFORE = 8
 _MOST_PASSAGES = 300_000
 #: Indexes with a table in one process.
 _MOST_TABLES = 2
-#: Passages of changed files that are kept apart, at least, and as a share of all. With more, all are read again.
+#: Passages of changed files that are kept apart, at least, and as a share of all. With more, the table is given up.
 _MOST_CHANGED, _CHANGED_SHARE = 2_048, 1 / 8
 #: Changes that the index remembers.
 _LOGGED = 10_000
@@ -235,21 +238,24 @@ def log_change(conn: apsw.Connection, file: int) -> None:
 
 
 def resident_table(conn: apsw.Connection, path: Path) -> PassageTable | None:
-    """Return the passages of the index at *path* as *conn* sees them, or ``None`` while the process has no table."""
+    """Return the passages of the index at *path* as *conn* sees them, or ``None`` while the process has no table.
+
+    A process that searched the index several times begins to read it, beside the searches.
+    """
     with _LOCK:
         known = _CACHE.pop(str(path), None) or _ReadPassages()
         _CACHE[str(path)] = known
         while len(_CACHE) > _MOST_TABLES:
             _CACHE.popitem(last=False)
-        known.searches += 1
         if known.table is not None:
             known.table = _refreshed(conn, known.table)
-            known.searches = 0
-        elif known.searches > _SEARCHES_BEFORE:
-            known.searches = 0
-            passages = schema.value(conn, "SELECT coalesce(sum(passages), 0) FROM files")
-            known.table = load_table(conn) if passages <= _MOST_PASSAGES else None
-        return known.table
+        if known.table is not None or known.reading:
+            return known.table
+        known.searches += 1
+        known.reading = known.searches > _SEARCHES_BEFORE
+    if known.reading:
+        _start(partial(_read, path, known))
+    return known.table
 
 
 @dataclass(slots=True)
@@ -258,8 +264,31 @@ class _ReadPassages:
 
     table: PassageTable | None = None
     searches: int = 0
+    reading: bool = False
 
 
+def _start(read: Callable[[], None]) -> None:
+    threading.Thread(target=read, daemon=True, name="recall-passages").start()
+
+
+def _read(path: Path, known: _ReadPassages) -> None:
+    """Read the index into memory, unless it is too large. Searches tell what is wrong with an index."""
+    table = None
+    try:
+        with reading(path) as conn:
+            if conn is not None and schema.value(conn, _COUNT) <= _MOST_PASSAGES:
+                recorded = schema.read_meta(conn)
+                if "dimension" in recorded:
+                    load_binary_vectors(conn, path, int(recorded["dimension"]), keep_stored=True)
+                table = load_table(conn)
+    except (schema.IndexCorrupt, apsw.Error):
+        table = None
+    finally:
+        with _LOCK:
+            known.table, known.searches, known.reading = table, 0, False
+
+
+_COUNT = "SELECT coalesce(sum(passages), 0) FROM files"
 _LOCK = threading.Lock()
 _CACHE: OrderedDict[str, _ReadPassages] = OrderedDict()
 
@@ -282,7 +311,10 @@ ORDER BY s.file, s.number
 
 
 def _refreshed(conn: apsw.Connection, table: PassageTable) -> PassageTable | None:
-    """Return *table* with the changes since. ``None`` means that the index is another one, or in an earlier state."""
+    """Return *table* with the changes since.
+
+    ``None`` means that there are too many, or that the index is another one or in an earlier state.
+    """
     log = schema.rows(
         conn, "SELECT number, token, file FROM changes WHERE number >= ? ORDER BY number", (table.number,)
     )
@@ -294,7 +326,7 @@ def _refreshed(conn: apsw.Connection, table: PassageTable) -> PassageTable | Non
     files = {file for _, _, file in log[1:]}.union(*(np.unique(part.windows.files).tolist() for part in changed))
     fresh = _segment(schema.rows(conn, _SELECT_FILES, (json.dumps(sorted(files)),)))
     if len(fresh) > max(_MOST_CHANGED, _CHANGED_SHARE * len(base)):
-        return load_table(conn)
+        return None
     alive = base.alive & ~np.isin(base.windows.files, list(files))
     return PassageTable.of((replace(base, alive=alive), fresh), *log[-1][:2])
 

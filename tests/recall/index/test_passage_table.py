@@ -26,6 +26,7 @@ FEATURES = ("ids", "files", "ordinals", "layers", "lengths", "days", "users", "a
 def filled(home: Home, say: Say, write: Write, update: Update, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A home whose index is read into memory by the first search."""
     monkeypatch.setattr(passage_table, "_SEARCHES_BEFORE", 0)
+    monkeypatch.setattr(passage_table, "_start", lambda read: read())
     say("long", *(f"turn {n} about the old falcon tower?" for n in range(70)))
     say("other", "Where do falcons nest?", "In the tower.", names=("Old Falcon", "agent"))
     write("Knowledge/birds.md", "# Birds\n\nThe falcon nests in an old tower.\n")
@@ -84,7 +85,7 @@ def test_windows_follow_every_change(filled: Home, say: Say, write: Write, updat
     assert table_of(filled).segments[0].tokens is table.segments[0].tokens
 
 
-def test_many_changes_are_read_into_one_segment(
+def test_after_many_changes_all_is_read_again(
     filled: Home, say: Say, update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passage_table, "_MOST_CHANGED", 4)
@@ -122,7 +123,6 @@ def test_another_index_in_the_same_place_is_told_by_its_token(filled: Home) -> N
     conn.execute("UPDATE changes SET token = random()")
     reader = schema.open_reader(filled.index)
     assert reader is not None
-    assert resident_table(reader, filled.index) is None
     after = resident_table(reader, filled.index)
     assert after is not None
     assert after is not before
@@ -143,4 +143,24 @@ def test_an_empty_index_has_an_empty_table(tmp_path: Path) -> None:
     conn: apsw.Connection = schema.open_writer(tmp_path / "index.db")[0]
     table = load_table(conn)
     assert (table.passages, table.files, len(table.windows_of([1]))) == (0, 0, 0)
+    conn.close()
+
+
+def test_searches_go_on_while_the_index_is_read(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Callable[[], None]] = []
+    monkeypatch.setattr(passage_table, "_start", begun.append)
+    conn = schema.open_reader(filled.index)
+    assert conn is not None
+    assert [resident_table(conn, filled.index) for _ in range(3)] == [None, None, None]
+    (read,) = begun
+    read()
+    assert resident_table(conn, filled.index) is not None
+    conn.close()
+
+
+def test_a_damaged_index_is_left_to_the_searches(filled: Home) -> None:
+    conn = schema.open_reader(filled.index)
+    assert conn is not None
+    filled.index.write_bytes(b"no index" * 100)
+    assert resident_table(conn, filled.index) is None
     conn.close()

@@ -83,6 +83,7 @@ def test_a_search_from_memory_gives_the_same_hits(
 
     stored = hits()
     monkeypatch.setattr(passage_table, "_SEARCHES_BEFORE", 0)
+    monkeypatch.setattr(passage_table, "_start", lambda read: read())
     assert hits() == stored
     say("other", "A falcon tower was built", "Caroline liked it")
     update()
