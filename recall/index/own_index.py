@@ -11,6 +11,7 @@ import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -49,13 +50,13 @@ def open_own(home: Home) -> apsw.Connection | None:
 
 
 @contextmanager
-def reading_own(home: Home) -> Iterator[apsw.Connection | None]:
-    """Hold what :func:`recall.index.readers.reading` does for the home's index, if this machine made it.
+def reading_own(home: Home, index: Path) -> Iterator[apsw.Connection | None]:
+    """Hold what :func:`recall.index.readers.reading` does for the home's *index*, if this machine made it.
 
     Raises:
         IndexBusy, IndexCorrupt: see :func:`open_own`.
     """
-    with reading(home.index) as conn:
+    with reading(index) as conn:
         if conn is not None:
             _require_own(home, conn)
         yield conn

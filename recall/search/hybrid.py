@@ -23,7 +23,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import apsw
 import numpy as np
@@ -85,7 +86,7 @@ _MAX_CANDIDATES = 3000
 #: Times as many candidates are read when only earlier passages may be hits.
 _EARLIER = 5
 #: Passages read at once while hits are collected: enough for the ten hits of most searches.
-_PAGE = 64
+_PAGE = 32
 #: Milliseconds that the vectors have for themselves when the words are in memory. Two threads that call numpy in turn
 #: take longer than one after the other.
 _ALONE_MS = 20.0
@@ -169,14 +170,15 @@ def search(
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
     limit = _candidate_limit(count, before)
     parsed = parse_query(query, limit=QUERY_TERMS)
+    index = home.index
     try:
-        with reading_own(home) as conn:
+        with reading_own(home, index) as conn:
             if conn is None:
                 return _unsearched("there is no index yet. Run `memory sync`", start)
             scope = _scope(conn, home, layers, audience)
-            table = resident_table(conn, home.index)
+            table = resident_table(conn, index)
             words, vectors = _retrieve(
-                conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms, table
+                conn, index, query, parsed, scope, limit, mode, embedder, settings, deadline_ms, table
             )
             found = candidates(words, vectors, limit)
             windows = table.windows_of(found) if table else load_windows(conn, found)
@@ -194,7 +196,7 @@ def search(
     except schema.IndexCorrupt as error:
         return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
     except schema.CORRUPTION_ERRORS as error:
-        degraded.append(damage.mark(home.index, error))
+        degraded.append(damage.mark(index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
     return _result(hits, words, vectors, degraded, mode, start, asked=bool(parsed.match))
@@ -232,7 +234,7 @@ def _candidate_limit(count: int, before: str) -> int:
 
 def _retrieve(
     conn: apsw.Connection,
-    home: Home,
+    index: Path,
     query: str,
     parsed: Query,
     scope: Scope,
@@ -250,7 +252,7 @@ def _retrieve(
     words, vectors, late = LexicalResult(), VectorResult(), None
     if mode != "lexical":
         kept = table is not None
-        late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST), keep=kept)
+        late = start_vector_retrieval(index, query, embedder, scope, max(limit, NEAREST), keep=kept)
         if table is not None:
             late.wait(min(_ALONE_MS, vectors_ms))
     try:
@@ -324,13 +326,9 @@ def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audi
     return Scope(codes, json.dumps(readable))
 
 
-_SELECT_PLACES = """
-SELECT p.id, p.source, f.path FROM json_each(?) ranked JOIN passages p ON p.id = ranked.value
-JOIN files f ON f.id = p.file
-"""
-_SELECT_TEXT = """
-SELECT p.text, p.ts, p.session, p.name, p.role, p.heading, f.layer FROM passages p JOIN files f ON f.id = p.file
-WHERE p.id = ?
+_SELECT_TEXTS = """
+SELECT p.id, p.source, f.path, p.text, p.ts, p.session, p.name, p.role, p.heading, f.layer
+FROM json_each(?) ranked JOIN passages p ON p.id = ranked.value JOIN files f ON f.id = p.file
 """
 
 
@@ -365,11 +363,8 @@ def _hits(
 ) -> Iterator[Hit]:
     """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them."""
     yielded: set[str] = set()
-    for place, ident, source, path in _in_order(conn, windows, ranking, count):
-        if source in yielded or limits.hides(source, path):
-            continue
-        ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
-        if limits.is_late(ts):
+    for place, source, path, text, ts, session, name, role, heading, layer in _in_order(conn, windows, ranking, count):
+        if source in yielded or limits.hides(source, path) or limits.is_late(ts):
             continue
         yielded.add(source)
         yield Hit(
@@ -450,13 +445,13 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
 
 def _in_order(
     conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, count: int
-) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the place on the windows, row, address and path of each hit, best first, equals by address."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the place on the windows of each hit, and its row without the id, best first, equals by address."""
     places = np.flatnonzero(ranking.found)
     while len(places):
         page = places[leading(ranking.total[places], max(_PAGE, 2 * count))]
-        rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(windows.ids[page].tolist()),))
-        known = {ident: (source, path) for ident, source, path in rows}
-        found = [(place, int(windows.ids[place]), *known[int(windows.ids[place])]) for place in page.tolist()]
-        yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[2], row[0]))
+        ids = windows.ids[page].tolist()
+        known = {row[0]: row[1:] for row in schema.rows(conn, _SELECT_TEXTS, (json.dumps(ids),))}
+        found = [(place, *known[ident]) for place, ident in zip(page.tolist(), ids, strict=True)]
+        yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[1], row[0]))
         places = places[ranking.total[places] < ranking.total[page[-1]]]
