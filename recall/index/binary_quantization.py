@@ -86,16 +86,19 @@ class BinaryVectors:
         """Return the file of each of the passages *ids*, all of which have a slot."""
         return np.asarray(self.files[np.searchsorted(self.ids, ids)])
 
-    def vectors_at(self, kind: Kind, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], StoredVectors]:
-        """Return those of *places*, which are in order, that have such a vector, and their vectors out of *stored*."""
-        having = places[(self.has[places] & _KIND_BITS[kind]) > 0]
-        chunks = having // CHUNK
+    def vectors_at(self, places: npt.NDArray[np.int64]) -> dict[Kind, tuple[npt.NDArray[np.int64], StoredVectors]]:
+        """Return by kind the passages at *places* that have such a vector, and their vectors out of *stored*.
+
+        *places* are in order.
+        """
+        chunks, slots = places // CHUNK, places % CHUNK
         starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
-        slots = np.split(having % CHUNK, starts[1:])
-        column = _COLUMNS[kind]
+        spans = zip(starts, [*starts[1:], len(places)], strict=True)
         stored = self.stored or ()
-        parts = [stored[chunks[start]][which, column] for start, which in zip(starts, slots, strict=False)]
-        return having, np.concatenate(parts) if parts else np.empty((0, 0), np.int8)
+        parts = [stored[chunks[start]][slots[start:end]] for start, end in spans]
+        both = np.concatenate(parts) if parts else np.empty((0, len(_COLUMNS), 0), np.int8)
+        having = {kind: np.flatnonzero(self.has[places] & bit) for kind, bit in _KIND_BITS.items()}
+        return {kind: (self.ids[places[at]], both[at, _COLUMNS[kind]]) for kind, at in having.items()}
 
     def nearest(
         self, kind: Kind, query: BinaryVector, number: int, eligible: Flags | None = None

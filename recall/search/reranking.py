@@ -259,13 +259,14 @@ def _count(words: WindowWords, term: QueryTerm) -> Floats:
 
 def _vectors(windows: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
     """Return cosines by passage and by file. A passage that is no turn has no neighbours and is its own window."""
-    passage = _looked_up(windows.ids, nearest.passages, _last(nearest.passages))
-    window = _looked_up(windows.ids, nearest.windows, _last(nearest.windows))
-    returned = np.isin(windows.ids, [*nearest.passages, *nearest.windows])
+    passage, window = (_looked_up(windows.ids, found, np.nan) for found in (nearest.passages, nearest.windows))
+    known, known_window = ~np.isnan(passage), ~np.isnan(window)
+    passage = np.where(known, passage, _last(nearest.passages))
+    window = np.where(known_window, window, _last(nearest.windows))
     return {
         "vector": np.where(sessions, window, passage),
         "session": _looked_up(windows.files, nearest.files, _last(nearest.passages)),
-        "returned": returned.astype(np.float64),
+        "returned": (known | known_window).astype(np.float64),
     }
 
 

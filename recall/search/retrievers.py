@@ -330,8 +330,8 @@ def _nearest_vectors(
     if codes.stored is None:
         passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
     else:
-        having = {kind: codes.vectors_at(kind, places) for kind in kinds}
-        passages, windows = (nearest_of(codes.ids[at], stored, vector, limit) for at, stored in having.values())
+        having = codes.vectors_at(places)
+        passages, windows = (nearest_of(*having[kind], vector, limit) for kind in kinds)
     files = codes.files_of(np.fromiter(passages, np.int64, len(passages))).tolist()
     best = dict(zip(reversed(files), reversed(passages.values()), strict=True))  # the best one of each file is last
     return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=best))

@@ -140,15 +140,15 @@ def test_stored_vectors_in_memory_follow_the_index(
     insert([CHUNK + 2], 8, None)
     stored = load_binary_vectors(conn, path, DIMENSION, keep_stored=True)
     places = np.flatnonzero(stored.has)
-    having, found = stored.vectors_at("vector", places)
-    assert (stored.ids[having].tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1, CHUNK + 2], [7, 7, 7, 8])
-    having, found = stored.vectors_at("window", places)
-    assert (stored.ids[having].tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1], [9, 9, 9])
+    ids, found = stored.vectors_at(places)["vector"]
+    assert (ids.tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1, CHUNK + 2], [7, 7, 7, 8])
+    ids, found = stored.vectors_at(places)["window"]
+    assert (ids.tolist(), found[:, 0].tolist()) == ([3, 5, CHUNK + 1], [9, 9, 9])
     insert([5], 1, 2)
     changed = load_binary_vectors(conn, path, DIMENSION)
     assert stored.stored is not None
     assert changed.stored is not None
     assert changed.stored[1] is stored.stored[1]
-    assert changed.vectors_at("window", np.array([5]))[1][0].tolist() == [2] * DIMENSION
+    assert changed.vectors_at(np.array([5]))["window"][1][0].tolist() == [2] * DIMENSION
     monkeypatch.setattr(binary_quantization, "_MOST_STORED_BYTES", 1)
     assert load_binary_vectors(conn, path, DIMENSION, keep_stored=True).stored is None
