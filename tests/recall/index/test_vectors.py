@@ -50,6 +50,25 @@ def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
     assert list(vectors.nearest_by_cosine(conn, np.array([0, 1, 0, 0], np.float32), [1, 2, 3, 4], 1)[0]) == [3]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_distances_are_those_of_sqlite_vec(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    stored = vectors.quantize(rng.standard_normal((300, 384)).astype(np.float32))
+    question = rng.standard_normal(384).astype(np.float32)
+    rounded = vectors.quantize(question[None, :])[0].tobytes()
+    conn = schema.connect(":memory:")
+    select = "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))"
+    expected = [schema.value(conn, select, (row.tobytes(), rounded)) for row in stored]
+    conn.close()
+    assert vectors._rounded_distances(stored, question)[0].tolist() == expected
+
+
+def test_a_vector_of_zeros_is_near_nothing() -> None:
+    stored = np.array([[0, 0], [1, 0]], np.int8)
+    assert list(vectors.nearest_of(np.array([1, 2]), stored, np.array([1, 0], np.float32), 5)) == [2]
+    assert vectors.nearest_of(np.array([1, 2]), stored, np.zeros(2, np.float32), 5) == {}
+
+
 def test_bits_are_taken_around_the_centroid_of_many_vectors(
     home: Home, say: Callable[..., Path], settings: RecallSettings, embedder: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
