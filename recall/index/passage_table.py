@@ -12,7 +12,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -41,6 +41,8 @@ _MOST_PASSAGES = 300_000
 _MOST_TABLES = 2
 #: Passages of changed files that are kept apart, at least, and as a share of all. With more, the table is given up.
 _MOST_CHANGED, _CHANGED_SHARE = 2_048, 1 / 8
+#: Words and phrases of which a segment keeps the columns.
+_MOST_ANSWERS = 64
 #: Changes that the index remembers.
 _LOGGED = 10_000
 
@@ -72,6 +74,7 @@ class Segment:
     by_id: Ints
     known_ids: Ints
     alive: Flags
+    _found: dict[tuple[tuple[int, ...], bool], Columns] = field(init=False, repr=False, default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -83,8 +86,19 @@ class Segment:
     def columns_with(self, codes: Sequence[int], *, across: bool = False) -> Columns:
         """Return the column of each occurrence of the words *codes* in succession, in order.
 
-        With *across*, the words may begin in one column of a file and end in another.
+        With *across*, the words may begin in one column of a file and end in another. The last answers are kept: a
+        search asks three times for each word.
         """
+        key = (tuple(codes), across and len(codes) > 1)
+        found = self._found.get(key)
+        if found is None:
+            found = self._look_up(codes, across=across)
+            if len(self._found) >= _MOST_ANSWERS:
+                self._found.clear()
+            self._found[key] = found
+        return found
+
+    def _look_up(self, codes: Sequence[int], *, across: bool) -> Columns:
         first = np.array(codes[:1], np.uint32)
         start, end = np.searchsorted(self.hashes, first)[0], np.searchsorted(self.hashes, first, "right")[0]
         at = self.positions[start:end].astype(np.int64)

@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +42,6 @@ class ResidentWords:
 
     def __init__(self, table: PassageTable, phrases: Mapping[str, tuple[int, ...]]) -> None:
         self._table, self._phrases = table, phrases
-        self._columns = cache(self._columns_with)
 
     @classmethod
     def of(cls, table: PassageTable | None, expressions: Iterable[str], stemmer: Fts5Stemmer) -> ResidentWords | None:
@@ -94,9 +92,7 @@ class ResidentWords:
         texts = sum(int(np.count_nonzero(found & 1)) for found in columns)
         return texts, sum(map(len, columns)) - texts
 
-    def _columns_with(self, codes: tuple[int, ...], *, across: bool) -> list[npt.NDArray[np.int32]]:
-        if across and len(codes) == 1:
-            return self._columns(codes, across=False)
+    def _columns(self, codes: tuple[int, ...], *, across: bool) -> list[npt.NDArray[np.int32]]:
         return [segment.columns_with(codes, across=across) for segment in self._table.segments]
 
 
