@@ -123,7 +123,7 @@ class Segment:
         places = _spans(first, end - first)
         picked = {name: getattr(self.windows, name)[places] for name in _FEATURES}
         found = _Picked(self, places)
-        texts, headings = _ResidentWords(found, in_text=True), _ResidentWords(found, in_text=False)
+        texts, headings = _PickedWords(found, in_text=True), _PickedWords(found, in_text=False)
         return ContextWindows(**picked, texts=texts, headings=headings)
 
 
@@ -146,7 +146,7 @@ class _Picked:
         return self._found[spelling]
 
 
-class _ResidentWords:
+class _PickedWords:
     """The words of the texts or of the headings of passages in memory."""
 
     def __init__(self, picked: _Picked, *, in_text: bool) -> None:

@@ -165,41 +165,47 @@ def search(
     """
     start = time.perf_counter()
     _require_known(k, mode, layers, duplicates, unit)
-    degraded: list[str] = []
-    words, vectors, hits = LexicalResult(), VectorResult(), tuple[Hit, ...]()
+    degraded, words, vectors, hits = list[str](), LexicalResult(), VectorResult(), tuple[Hit, ...]()
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
-    limit = _candidate_limit(count, before)
-    parsed = parse_query(query, limit=QUERY_TERMS)
-    index = home.index
+    limit, index = _candidate_limit(count, before), home.index
+    asked = _Asked(query, parse_query(query, limit=QUERY_TERMS), mode, embedder)
     try:
         with reading_own(home, index) as conn:
             if conn is None:
                 return _unsearched("there is no index yet. Run `memory sync`", start)
-            scope = _scope(conn, home, layers, audience)
-            table = resident_table(conn, index)
-            words, vectors = _retrieve(
-                conn, index, query, parsed, scope, limit, mode, embedder, settings, deadline_ms, table
-            )
+            scope, table = _scope(conn, home, layers, audience), resident_table(conn, index)
+            words, vectors = _retrieve(conn, index, asked, scope, limit, settings, deadline_ms, table)
             found = candidates(words, vectors, limit)
             windows = table.windows_of(found) if table else load_windows(conn, found)
-            features = _query_features(query, parsed, words, mode, now)
+            features = _query_features(asked, words, now)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
-            hits_found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
+            ranking = apply_supersession(conn, windows, ranking)
             if unit == "session":
-                hits = _standing(
-                    conn, _by_session(conn, windows, [*islice(hits_found, count)], _moment(before, now))[:k]
-                )
+                found_hits = [*islice(_hits(conn, windows, ranking, count, limits), count)]
+                hits = _standing(conn, _by_session(conn, windows, found_hits, _moment(before, now))[:k])
             else:
-                stated = _with_standings(conn, hits_found, limits)
-                hits = tuple(islice(stated, count) if duplicates == "show" else _collapsed(conn, stated, count))
+                hits = _best_hits(conn, windows, ranking, count, limits, duplicates)
     except schema.IndexCorrupt as error:
         return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(damage.mark(index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
-    return _result(hits, words, vectors, degraded, mode, start, asked=bool(parsed.match))
+    return _result(hits, words, vectors, degraded, mode, start, asked=bool(asked.parsed.match))
+
+
+def _best_hits(
+    conn: apsw.Connection,
+    windows: ContextWindows,
+    ranking: Ranking,
+    count: int,
+    limits: _Limits,
+    duplicates: Duplicates,
+) -> tuple[Hit, ...]:
+    """Return the *count* best passages or statements, with what newer entries say of them."""
+    found = _with_standings(conn, _hits(conn, windows, ranking, count, limits), limits)
+    return tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
 
 
 def _unsearched(problem: str, start: float) -> SearchResult:
@@ -232,15 +238,22 @@ def _candidate_limit(count: int, before: str) -> int:
     return min(_EARLIER * limit, _MAX_CANDIDATES) if before else limit
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query, as it was written and as FTS5 reads it, and what answers it."""
+
+    query: str
+    parsed: Query
+    mode: Mode
+    embedder: Embedder | NoEmbedder | None
+
+
 def _retrieve(
     conn: apsw.Connection,
     index: Path,
-    query: str,
-    parsed: Query,
+    asked: _Asked,
     scope: Scope,
     limit: int,
-    mode: Mode,
-    embedder: Embedder | NoEmbedder | None,
     settings: RecallSettings,
     deadline_ms: float | None,
     table: PassageTable | None,
@@ -250,14 +263,14 @@ def _retrieve(
     own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     words, vectors, late = LexicalResult(), VectorResult(), None
-    if mode != "lexical":
+    if asked.mode != "lexical":
         kept = table is not None
-        late = start_vector_retrieval(index, query, embedder, scope, max(limit, NEAREST), keep=kept)
+        late = start_vector_retrieval(index, asked.query, asked.embedder, scope, max(limit, NEAREST), keep=kept)
         if table is not None:
             late.wait(min(_ALONE_MS, vectors_ms))
     try:
-        if mode != "vector":
-            words = retrieve_by_words(conn, parsed, scope, limit, words_ms, table)
+        if asked.mode != "vector":
+            words = retrieve_by_words(conn, asked.parsed, scope, limit, words_ms, table)
     except schema.CORRUPTION_ERRORS:
         if late is not None:  # a process that ends while a thread loads the model is aborted
             late.result(_THREAD_END_MS, _THREAD_END_MS)
@@ -276,20 +289,20 @@ def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[
     return list(found)
 
 
-def _query_features(query: str, parsed: Query, words: LexicalResult, mode: Mode, now: datetime | None) -> QueryFeatures:
+def _query_features(asked: _Asked, words: LexicalResult, now: datetime | None) -> QueryFeatures:
     """Return the query as the ranking reads it.
 
     Vectors alone must show what they can do, so that mode passes nothing on, whatever the script.
     """
-    if mode == "vector":
+    if asked.mode == "vector":
         return QueryFeatures()
     return QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
-        first_person=parsed.first_person,
-        chinese=parsed.chinese,
-        cjk=parsed.cjk,
-        periods=periods(query[:QUERY_CHARS], now.date() if now else None),
+        first_person=asked.parsed.first_person,
+        chinese=asked.parsed.chinese,
+        cjk=asked.parsed.cjk,
+        periods=periods(asked.query[:QUERY_CHARS], now.date() if now else None),
     )
 
 
