@@ -24,6 +24,7 @@ class Audience(StrEnum):
 FOLDERS: Mapping[str, frozenset[Audience]] = {
     "Knowledge/": frozenset({Audience.trusted, Audience.group, Audience.job}),
     "Knowledge/Hosts/": frozenset(),
+    "Knowledge/memories/": frozenset(),  # an agent's own notes, which may be about the owner
     "Projects/": frozenset({Audience.trusted, Audience.job}),
     "DailyActivity/": frozenset({Audience.job}),
     "Archive/": frozenset(),

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agent_home.imports import ImportReport
     from agent_home.store.lineage import Lineage
+    from assembler.receipt import Receipt
     from distill.closing_result import Closed, ClosingFailure
     from distill.entries.citation import Cited
     from distill.entries.notes import Finished, Remembered
     from distill.reading.model_reader import ModelUse
     from distill.review.queue import ReviewItem
     from recall.search.hybrid import Hit, SearchResult
+
+    from .home_status import HomeStatus
 
 __all__ = [
     "cited_answer",
@@ -23,8 +26,10 @@ __all__ = [
     "finished_answer",
     "imported_answer",
     "lineage_answer",
+    "prompt_answer",
     "remembered_answer",
     "search_answer",
+    "status_answer",
     "waiting_answer",
 ]
 
@@ -41,6 +46,16 @@ _LISTS = (
     "projects",
     "quarantine",
 )
+
+
+#: Keys of a prompt's receipt for other audiences. The rest names files, entries and passages that they may not know of.
+_SHOWN_TO_OTHERS = ("text", "tokens", "budget", "tier", "window", "sha256", "stable_prefix_tokens")
+
+
+def prompt_answer(receipt: Receipt, audience: str) -> dict[str, Any]:
+    """Return a prompt and its explanation, or for another *audience* than the owner the prompt and its figures."""
+    answer = receipt.as_dict()
+    return answer if audience == "owner" else {key: answer[key] for key in _SHOWN_TO_OTHERS}
 
 
 def search_answer(result: SearchResult, degraded: Sequence[str]) -> dict[str, Any]:
@@ -238,3 +253,18 @@ def lineage_answer(found: Lineage) -> dict[str, Any]:
         "events": [dataclasses.asdict(event) for event in found.events],
         "turns": [dataclasses.asdict(turn) for turn in found.turns],
     }  # fmt: skip
+
+
+def status_answer(status: HomeStatus) -> dict[str, Any]:
+    """Return the counts of a home. ``null`` stands for a count that is not for the audience."""
+    entries = None if status.sections is None else sum(status.sections.values())
+    return {
+        "entries": entries,
+        "sections": status.sections,
+        "ended": status.ended,
+        "archived": status.archived,
+        "sessions": status.sessions,
+        **status.files,
+        "waiting_for_a_person": status.waiting,
+        "degraded": list(status.degraded),
+    }

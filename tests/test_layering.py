@@ -72,6 +72,8 @@ OWNED = {
     "starlette": {"interfaces"},
     "uvicorn": {"interfaces"},
     "prometheus_client": {"interfaces"},
+    "mcp": {"interfaces"},
+    "anthropic": {"interfaces"},
     "sqlite3": set[str](),
 }
 

@@ -58,6 +58,7 @@ COMMANDS = {
         "install": ("interfaces.cli.commands.install:install", "Let a chat host use this home."),
         "uninstall": ("interfaces.cli.commands.install:uninstall", "Take our hooks out of a chat host's settings."),
         "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
+        "mcp": ("interfaces.cli.commands.mcp:mcp", "Serve memory to a chat host over the Model Context Protocol."),
         "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
     "Index": {

@@ -21,6 +21,7 @@ from interfaces.answers import (
     finished_answer,
     imported_answer,
     lineage_answer,
+    prompt_answer,
     remembered_answer,
     search_answer,
     waiting_answer,
@@ -110,14 +111,7 @@ async def _prompt(service: Service, caller: Caller, request: Request) -> Respons
         audience=caller.audience_for(given.audience), session=given.session, resume=given.resume,
     )  # fmt: skip
     service.metrics.prompt(receipt)
-    answer = receipt.as_dict()
-    if caller.audience_for(given.audience) != "owner":
-        answer = {key: answer[key] for key in _SHOWN_TO_OTHERS if key in answer}
-    return JSONResponse(answer)
-
-
-#: Keys of a prompt's receipt for other audiences. The rest names files, entries and passages that they may not know of.
-_SHOWN_TO_OTHERS = ("text", "tokens", "budget", "tier", "window", "sha256", "stable_prefix_tokens")
+    return JSONResponse(prompt_answer(receipt, caller.audience_for(given.audience)))
 
 
 async def _messages(service: Service, caller: Caller, request: Request) -> Response:

@@ -21,6 +21,12 @@ SLOW = {
     "markdown_it",
     "httpx",
     "re2",
+    "mcp",
+    "mcp_types",
+    "anthropic",
+    "pydantic",
+    "starlette",
+    "uvicorn",
 }
 HELP = """
 import json, sys
