@@ -126,6 +126,7 @@ STORERS = {
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
     "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",
+    "interfaces.hosts.plugin": "the folder of a plugin that a person names, never memory",
     "distill.entries.archived_statements": "digests of what the archive states, machine state, under the lock",
     "distill.interrupted_night": "the mark of a nightly run, machine state, under the nightly lock",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, machine state, under the lock",
