@@ -52,7 +52,7 @@ def token() -> None:
     "--audience", default="job", show_default=True, type=click.Choice([str(name) for name in Audience]),
     help="Who sees the answers.",
 )  # fmt: skip
-@click.option("--token-file", type=click.File(), metavar="FILE", help="Use the token in FILE instead of a new one.")
+@click.option("--token-file", type=click.File(lazy=True), metavar="FILE", help="Use the token in FILE instead of a new one.")
 @options
 def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str, token_file: TextIO | None) -> None:
     """Make a token and print it.
