@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from pathlib import Path
 
 import click
 
+from agent_home import storage
 from agent_home.audience import Audience
 
 from ..command import Command, Group
@@ -52,9 +53,14 @@ def token() -> None:
     "--audience", default="job", show_default=True, type=click.Choice([str(name) for name in Audience]),
     help="Who sees the answers.",
 )  # fmt: skip
-@click.option("--token-file", type=click.File(lazy=True), metavar="FILE", help="Use the token in FILE instead of a new one.")
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Use the token in FILE instead of a new one.",
+)
 @options
-def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str, token_file: TextIO | None) -> None:
+def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str, token_file: Path | None) -> None:
     """Make a token and print it.
 
     With the scope read it gets prompts and searches, as its audience may see them. With write it stores, appends,
@@ -64,9 +70,9 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
     from interfaces.service.tokens import add_token
 
     home = invocation.home
-    given = token_file.read().strip() if token_file else ""
+    given = storage.read_bytes(token_file).decode("utf-8", "replace").strip() if token_file else ""
     if token_file and not given:
-        raise click.UsageError(f"{token_file.name} is empty. Put a token of 32 random characters or more into it")
+        raise click.UsageError(f"{token_file} is empty. Put a token of 32 random characters or more into it")
     made = add_token(home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment, given=given)
     if given:
         invocation.show({"name": name, "scopes": list(scopes or ("read",)), "audience": audience}, [f"added {name}"])
