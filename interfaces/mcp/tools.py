@@ -13,10 +13,7 @@ from typing import Annotated, Any, Literal
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from agent_home import storage
-from agent_home.documents.document import parse
-from agent_home.documents.entry import normalise_id
-from agent_home.errors import GuardRefused, NoSuchEntry
+from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY
 
 from ..answers import (
@@ -42,7 +39,6 @@ _NAME = 256
 _MOST_HITS, _MOST_OFFSET = 50, 950
 #: Newest events of an entry's history.
 _MOST_EVENTS = 50
-_HIDDEN_PROBLEM = "a part of it did not work. The owner can see which"
 
 Layer = Literal["memory", "sessions", "daily", "knowledge", "projects", "archive", "outputs"]
 EntryId = Annotated[str, Field(min_length=1, max_length=_NAME, description="Id of an entry, such as KD-7F3A.")]
@@ -68,7 +64,7 @@ def memory_search(
     found = _agent(caller, problems).search(
         query, k=limit + offset, layers=layers or None, mode=mode, audience=caller.audience, tags=tags
     )
-    answer = search_answer(found, _shown(caller, (*found.degraded, *problems)))
+    answer = search_answer(found, caller.shown((*found.degraded, *problems)))
     hits = answer["hits"][offset:]
     answer = fit_rows({**answer, "hits": hits}, "hits")
     shown = len(answer["hits"])
@@ -129,7 +125,7 @@ def memory_remember(
         raise GuardRefused(MEMORY, "the text waits for a person. `memory review` shows it")
     if not reads_memory(caller):
         return {"stored": not dry_run}
-    return remembered_answer(done, _shown(caller, problems), dry_run=dry_run)
+    return remembered_answer(done, caller.shown(problems), dry_run=dry_run)
 
 
 def memory_resolve(
@@ -142,7 +138,7 @@ def memory_resolve(
     caller = current_caller()
     problems: list[str] = []
     done = _agent(caller, problems).resolve(id, how=how, origin="agent", dry_run=dry_run)
-    return finished_answer(done, _shown(caller, problems), dry_run=dry_run)
+    return finished_answer(done, caller.shown(problems), dry_run=dry_run)
 
 
 def memory_cite(
@@ -151,10 +147,10 @@ def memory_cite(
 ) -> dict[str, Any]:
     """Record that entries were useful, which keeps them in memory. An archived one is restored."""
     caller = current_caller()
-    _require_live(caller, ids)
+    caller.require_live(ids)
     problems: list[str] = []
     done = _agent(caller, problems).cite(ids, session=session)
-    return cited_answer(done, _shown(caller, problems))
+    return cited_answer(done, caller.shown(problems))
 
 
 def memory_prompt(
@@ -243,26 +239,6 @@ def tool_named(name: str, tools: tuple[MemoryTool, ...]) -> MemoryTool | None:
     return next((tool for tool in tools if tool.name == name), None)
 
 
-def _require_live(caller: Caller, ids: list[str]) -> None:
-    """Refuse archived entries to a caller that does not read the archive: citing one would bring it to MEMORY.md.
-
-    Raises:
-        NoSuchEntry: one of *ids* is not in MEMORY.md.
-    """
-    if caller.home.may_read("Archive/MEMORY.md", caller.audience):
-        return
-    live = {entry.id for entry in parse(storage.read_text(caller.home.root / MEMORY)).entries()}
-    for spelled in ids:
-        if normalise_id(spelled) not in live:
-            raise NoSuchEntry(spelled, ())
-
-
 def _agent(caller: Caller, problems: list[str]) -> AgentHome:
     """Return the home of *caller*, whose warnings go to *problems*."""
     return AgentHome(caller.home, warn=problems.append)
-
-
-def _shown(caller: Caller, problems: Any) -> tuple[str, ...]:
-    """Return *problems* for the owner. Others learn that there are some: a problem may name a file."""
-    found = tuple(dict.fromkeys(problems))
-    return found if is_owner(caller) or not found else (_HIDDEN_PROBLEM,)

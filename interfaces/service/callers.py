@@ -5,18 +5,25 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from agent_home import storage
 from agent_home.audience import Audience
-from agent_home.home import Home
+from agent_home.documents.document import parse
+from agent_home.documents.entry import normalise_id
+from agent_home.errors import NoSuchEntry
+from agent_home.home import MEMORY, Home
 
 from .problem import HttpProblem
 from .tokens import SCOPES, find_token
 
-__all__ = ["Caller", "Callers"]
+__all__ = ["HIDDEN_PROBLEM", "Caller", "Callers"]
+
+#: Stands for problems whose text only the owner may see.
+HIDDEN_PROBLEM = "a part of it did not work. The owner can see which"
 
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _MINUTE_S = 60.0
@@ -45,6 +52,24 @@ class Caller:
             )
         if owner and self.audience != Audience.owner:
             raise HttpProblem(403, "only a token for the audience 'owner' may see this")
+
+    def require_live(self, ids: Sequence[str]) -> None:
+        """Refuse archived entries to a caller that does not read the archive: citing one would bring it to MEMORY.md.
+
+        Raises:
+            NoSuchEntry: one of *ids* is not in MEMORY.md.
+        """
+        if self.home.may_read("Archive/MEMORY.md", self.audience):
+            return
+        live = {entry.id for entry in parse(storage.read_text(self.home.root / MEMORY)).entries()}
+        for spelled in ids:
+            if normalise_id(spelled) not in live:
+                raise NoSuchEntry(spelled, ())
+
+    def shown(self, problems: Iterable[str]) -> tuple[str, ...]:
+        """Return *problems* for the owner. Others learn that there are some, because a problem may name a file."""
+        found = tuple(dict.fromkeys(problems))
+        return found if self.audience == Audience.owner or not found else (HIDDEN_PROBLEM,)
 
     def audience_for(self, asked: str) -> str:
         """Return the audience of an answer: the caller's own, or for the owner any that is *asked* for.

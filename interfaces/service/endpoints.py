@@ -98,7 +98,7 @@ async def _search(service: Service, caller: Caller, request: Request) -> Respons
         tags=given.tags,
     )  # fmt: skip
     service.metrics.search(found)
-    answer = search_answer(found, found.degraded)
+    answer = search_answer(found, caller.shown(found.degraded))
     return JSONResponse({"success": True, "content": [_hit_row(hit) for hit in answer["hits"]], **answer})
 
 
@@ -152,6 +152,8 @@ async def _job(service: Service, caller: Caller, request: Request) -> Response:
 
 async def _remember(service: Service, caller: Caller, request: Request) -> Response:
     given = await _body(request, EntryBody)
+    if given.replaces:
+        _require_memory(caller)
     done = await run_in_threadpool(
         _agent(caller).remember, given.text, kind=given.type, about=given.about, until=given.until,
         replaces=given.replaces, tags=given.tags, dry_run=given.dry_run,
@@ -179,6 +181,7 @@ async def _resolve(_service: Service, caller: Caller, request: Request) -> Respo
 async def _cite(_service: Service, caller: Caller, request: Request) -> Response:
     given = await _body(request, CiteBody)
     _require_memory(caller)
+    await run_in_threadpool(caller.require_live, given.ids)
     done = await run_in_threadpool(_agent(caller).cite, given.ids, session=given.session)
     return JSONResponse(cited_answer(done, ()))
 

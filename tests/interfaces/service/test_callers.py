@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
+from agent_home.errors import NoSuchEntry
 from agent_home.home import Home
-from interfaces.service.callers import Caller, Callers
+from interfaces.api import AgentHome
+from interfaces.service.callers import HIDDEN_PROBLEM, Caller, Callers
 from interfaces.service.problem import HttpProblem
 from interfaces.service.tokens import SCOPES, add_token, remove_token
 from tests.conftest import FolderCopy
@@ -190,3 +192,23 @@ def test_an_unknown_audience_is_a_wrong_value(home: Home, own: str) -> None:
     with pytest.raises(HttpProblem) as refused:
         Caller(name="t", home=home, scopes=SCOPES, audience=own).audience_for("everybody")
     assert refused.value.status == 422
+
+
+def test_a_caller_that_does_not_read_the_archive_cites_no_archived_entry(home: Home, now: datetime) -> None:
+    note = AgentHome(home).remember("The staging server is called heron", kind="fact", now=now)
+    (home.root / "Archive").mkdir(exist_ok=True)
+    archived = "# Archive\n\n## Recent Context\n\n- **[RC-7F3A]** 2026-01-02 The old server was called osprey.\n"
+    (home.root / "Archive" / "MEMORY-2026-01.md").write_text(archived)
+    pod = Caller(name="pod", home=home, scopes=("write",), audience="job")
+    pod.require_live([note.id])
+    with pytest.raises(NoSuchEntry):
+        pod.require_live([note.id, "RC-7F3A"])
+    Caller(name="socket", home=home, scopes=SCOPES, audience="owner").require_live(["RC-7F3A"])
+
+
+def test_problems_are_named_to_the_owner_alone(home: Home) -> None:
+    problems = ["Projects/secret.md could not be read", "Projects/secret.md could not be read"]
+    owner = Caller(name="socket", home=home, scopes=SCOPES, audience="owner")
+    assert owner.shown(problems) == ("Projects/secret.md could not be read",)
+    assert Caller(name="pod", home=home, scopes=("read",), audience="job").shown(problems) == (HIDDEN_PROBLEM,)
+    assert Caller(name="pod", home=home, scopes=("read",), audience="job").shown([]) == ()
