@@ -7,6 +7,7 @@ cosine, all at once. Functions that write run inside the caller's transaction.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -102,28 +103,36 @@ def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
 def nearest_by_cosine(
     conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the *limit* of *ids*, with the largest cosine to *vector*, best first, by vectors and by windows.
+    """Return the *limit* of *ids* with the largest cosine to *vector*, best first, by vectors and by windows.
 
-    All of them are compared with the query rounded to eight bits. Among a million passages this rounding blurs the
-    order of the best, so the best are compared once more with the exact query.
+    sqlite-vec compares all of them with the query rounded to eight bits. Among a million passages this rounding blurs
+    the order of the best, so the best are compared once more with the exact query. A process whose index is in memory
+    calls :func:`nearest_of` instead, which gives the same answer.
     """
-    rows = schema.rows(conn, _SELECT_VECTORS, (json.dumps(ids),))
-    windowed = [row for row in rows if row[2] is not None]
-    return (
-        nearest_of(np.array([row[0] for row in rows], np.int64), _joined([row[1] for row in rows]), vector, limit),
-        nearest_of(
-            np.array([row[0] for row in windowed], np.int64), _joined([row[2] for row in windowed]), vector, limit
-        ),
-    )
+    rounded = quantize(vector[None, :])[0].tobytes()
+    rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
+    best = [
+        heapq.nlargest(limit, ((row[column], row[0]) for row in rows if row[column] is not None)) for column in (1, 2)
+    ]
+    return _compare_exactly(conn, "vector", vector, best[0]), _compare_exactly(conn, "window", vector, best[1])
 
 
-def _joined(blobs: Sequence[bytes]) -> npt.NDArray[np.int8]:
-    return np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), -1) if blobs else np.empty((0, 0), np.int8)
-
-
-_SELECT_VECTORS = """
-SELECT passage, vector, window FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
+_SELECT_COSINES = """
+SELECT passage, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)),
+       CASE WHEN window IS NOT NULL THEN 1.0 - vec_distance_cosine(vec_int8(window), vec_int8(?)) END
+FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
 """
+
+
+def _compare_exactly(
+    conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]
+) -> dict[int, float]:
+    if not best:
+        return {}
+    select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
+    rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
+    stored = np.frombuffer(b"".join(blob for _, blob in rows), np.int8).reshape(len(rows), -1)
+    return nearest_of(np.array([ident for ident, _ in rows], np.int64), stored, vector, len(rows))
 
 
 def nearest_of(
