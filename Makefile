@@ -6,7 +6,7 @@ DATA ?= ../shared/data
 # Processes that the tests and the demo start would compile every module again without the bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torture hosts lint fix bench docs lock clean
+.PHONY: demo test torture hosts frameworks lint fix bench docs lock clean
 
 demo: $(VENV)/.ready           ## make an agent home, import and close two conversations, assemble a prompt
 	$(BIN)/python -m bench.demo demo-home
@@ -19,6 +19,9 @@ torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git,
 
 hosts: $(VENV)/.ready .hosts/.ready  ## the real Claude Code, Codex and Gemini CLI with our hooks; needs npm
 	$(BIN)/python -m tests.hosts $(ARGS)
+
+frameworks: .venv-frameworks/.ready  ## the adapters with the real LangGraph, OpenAI Agents, Google ADK, Hermes and mem0
+	.venv-frameworks/bin/python -m pytest -n auto --dist loadgroup tests/frameworks $(ARGS)
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .
@@ -45,6 +48,16 @@ lock: $(BIN)/uv                ## pin every package by version and hash, without
 	  pyproject.toml --extra model --group dev --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  pyproject.toml --extra model --group dev --group bench --output-file requirements-bench.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  pyproject.toml --extra model --group frameworks --output-file requirements-frameworks.lock
+
+# In an environment of its own: the frameworks are large, and `make test` must pass without them.
+.venv-frameworks/.ready: requirements-frameworks.lock pyproject.toml | $(BIN)/uv
+	$(PYTHON) -m venv .venv-frameworks
+	$(BIN)/uv pip install --quiet --compile-bytecode --python .venv-frameworks/bin/python --require-hashes \
+	  -r requirements-frameworks.lock
+	$(BIN)/uv pip install --quiet --python .venv-frameworks/bin/python --no-deps -e .
+	touch $@
 
 # Programs of the chat hosts, for `make hosts` alone. Nothing of them is shipped.
 .hosts/.ready: tests/hosts/package.json
@@ -53,7 +66,7 @@ lock: $(BIN)/uv                ## pin every package by version and hash, without
 	touch $@
 
 clean:
-	rm -rf $(VENV) .hosts demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-frameworks .hosts demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)

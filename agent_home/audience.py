@@ -25,6 +25,7 @@ FOLDERS: Mapping[str, frozenset[Audience]] = {
     "Knowledge/": frozenset({Audience.trusted, Audience.group, Audience.job}),
     "Knowledge/Hosts/": frozenset(),
     "Knowledge/memories/": frozenset(),  # an agent's own notes, which may be about the owner
+    "Knowledge/store/": frozenset(),  # what agent frameworks keep, often about one person
     "Projects/": frozenset({Audience.trusted, Audience.job}),
     "DailyActivity/": frozenset({Audience.job}),
     "Archive/": frozenset(),

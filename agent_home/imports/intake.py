@@ -160,19 +160,24 @@ def import_gemini(home: Home, paths: Sequence[Path], *, now: datetime | None = N
 
 
 def import_messages(
-    home: Home, session: str, rows: Sequence[Mapping[str, Any]], *, now: datetime | None = None
+    home: Home,
+    session: str,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    now: datetime | None = None,
+    items: Callable[[Path | None], Sequence[Mapping[str, Any]]] = lambda _path: (),
 ) -> ImportReport:
     """Append *rows*, in the keys of the neutral chat format, to the transcript of *session*.
 
     Rows are stored like lines of a chat file (:mod:`agent_home.imports.chat`). A row with a known id and the same words
-    adds nothing.
+    adds nothing. *items* are rows that are no messages (:func:`agent_home.store.transcript.append`).
 
     Raises:
         Locked, GuardRefused, DocumentInvalid: see :func:`agent_home.store.transcript.append`. Nothing was written.
     """
     lines = (json.dumps({**row, "session": session}).encode() for row in rows)
     parsed_file = chat.parse(lines, session=session, salt=_salt(home))
-    appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now)
+    appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now, items=items)
     last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     return ImportReport(
         sessions=(appended.session,) if appended.added else (), messages=appended.added, revised=appended.revised,

@@ -99,9 +99,9 @@ class WriteScreening:
         """Return JSON rows for *path* as :meth:`row` does, and redact what only the rows together show.
 
         That is a further copy of a secret of another row, and a secret that is split over rows. The first of *keys*
-        holds the text of a row.
+        holds the text of a row. A row without it has no text of its own.
         """
-        texts = [str(row[keys[0]]) for row in rows]
+        texts = [str(row.get(keys[0], "")) for row in rows]
         verdicts = [
             self._judge(path, text, str(row.get("source", self._source))) for text, row in zip(texts, rows, strict=True)
         ]
@@ -110,7 +110,7 @@ class WriteScreening:
         keeps = kept_days(self._home) > 0
         for row, before, after, verdict in zip(rows, texts, shared, verdicts, strict=True):
             was = self.redacted
-            stored = self.row(path, {**row, keys[0]: after}, keys)
+            stored = self.row(path, {**row, keys[0]: after} if keys[0] in row else row, keys)
             self.redacted = max(self.redacted, was + (after != before))
             screened.append(stored)
             if keeps and after == before and path.startswith("sessions/") and is_kept(verdict):
@@ -121,13 +121,21 @@ class WriteScreening:
     def row(self, path: str, row: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         """Return a JSON row for *path* with the texts under *keys* screened. A note replaces a text held back.
 
-        The row's own ``source``, if it has one, answers for the texts. A row counts once as redacted.
+        A key that the row lacks is left out. Of a list or a mapping, each string is a text. The row's own ``source``,
+        if it has one, answers for the texts. A row counts once as redacted.
         """
         source = str(row.get("source", self._source))
         before = self.redacted
-        screened = {**row, **{key: self._field(path, str(row[key]), source) for key in keys}}
+        screened = {**row, **{key: self._texts(path, row[key], source) for key in keys if key in row}}
         self.redacted = min(self.redacted, before + 1)
         return screened
+
+    def _texts(self, path: str, value: Any, source: str) -> Any:
+        if isinstance(value, list):
+            return [self._texts(path, item, source) for item in value]
+        if isinstance(value, dict):
+            return {self._field(path, key, source): self._texts(path, item, source) for key, item in value.items()}
+        return value if value is None or isinstance(value, int | float) else self._field(path, str(value), source)
 
     def _field(self, path: str, text: str, source: str) -> str:
         verdict = self._verdict(path, text, source)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,6 +40,7 @@ __all__ = [
     "count",
     "ends_line",
     "read",
+    "read_items",
     "read_lines",
     "session_name",
     "session_path",
@@ -139,9 +140,19 @@ class AppendedMessages:
 
 
 def append(
-    home: Home, session: str, messages: Sequence[Message], *, actor: str, now: datetime | None = None
+    home: Home,
+    session: str,
+    messages: Sequence[Message],
+    *,
+    actor: str,
+    now: datetime | None = None,
+    items: Callable[[Path | None], Sequence[Mapping[str, Any]]] = lambda _path: (),
 ) -> AppendedMessages:
     """Append those *messages* that the transcript does not have yet, in the order given.
+
+    *items* gives rows that are no messages, for a framework that keeps a conversation in a form of its own. They are
+    appended behind the messages in the same write. It is called under the lock with the path of the transcript, which
+    may be absent. The strings below the key ``item`` of a row are screened.
 
     Words are compared by digests under the salt of this machine, because the guard may have changed what is stored. A
     row without a digest counts as equal.
@@ -162,18 +173,22 @@ def append(
     from .gateway import append_rows  # loading it would take a third of the time of a prompt, which only reads
 
     revised: list[str] = []
+    added: list[int] = []
 
     def rows() -> list[dict[str, Any]]:
         salt = read_salt(home)
-        fresh, again = _fresh(home, _path_of(home, session), messages, salt)
+        path = _path_of(home, session)
+        fresh, again = _fresh(home, path, messages, salt)
         revised.extend(again)
-        return [_row(message, _said(message, salt)) for message in fresh]
+        added.append(len(fresh))
+        kept = [{"session": session, **row} for row in items(path)]
+        return [*(_row(message, _said(message, salt)) for message in fresh), *kept]
 
     written = append_rows(
         home,
         lambda: home.relative(_path_of(home, session) or fallback),
         rows,
-        screened=("content", "name"),
+        screened=("content", "name", "item"),
         source="user",
         session=session,
         actor=actor,
@@ -182,9 +197,9 @@ def append(
     return AppendedMessages(
         session=session,
         path=_path_of(home, session) or fallback,
-        added=written.rows,
+        added=added[0],
         revised=len(revised),
-        duplicates=len(messages) - written.rows,
+        duplicates=len(messages) - added[0],
         redacted=written.redacted,
         quarantined=written.quarantined,
         dropped=written.dropped,
@@ -218,6 +233,19 @@ def ends_line(path: Path, at: int) -> bool:
     with storage.open_file(path) as file:
         file.seek(at - 1)
         return file.read(1) == b"\n"
+
+
+def read_items(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the whole rows that are no messages, as :func:`append` got them and the guard left them, in order."""
+    with storage.open_file(path) as file:
+        for line in file:
+            if line.endswith(b"\n") and _message(line) is None:
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(row, dict):
+                    yield row
 
 
 def session_name(home: Home, session: str) -> str:

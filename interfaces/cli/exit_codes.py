@@ -37,6 +37,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.errors.NoSuchEntry": 2,
     "agent_home.errors.NoSuchRevision": 2,
     "agent_home.errors.NotTrustable": 2,
+    "interfaces.frameworks.stored_items.ItemRefused": REFUSED,
     "interfaces.service.tokens.NoSuchToken": 2,
     "interfaces.service.tokens.TokenInvalid": 2,
     "interfaces.service.server.AlreadyServed": 5,

@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from . import mem0
 from .activity import Activity
 from .body_limit import BodyLimit, BodyTooLarge
 from .callers import Callers
@@ -48,7 +49,8 @@ def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1
     """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request."""
     jobs = Jobs()
     service = Service(callers=callers, jobs=jobs, metrics=Metrics(lambda: jobs.waiting), activity=activity)
-    described = json.dumps(document(ENDPOINTS)).encode()
+    endpoints = (*ENDPOINTS, *mem0.ENDPOINTS)
+    described = json.dumps(document(endpoints)).encode()
 
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -61,7 +63,7 @@ def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1
         Route("/stop", _stop(callers, activity), methods=["POST"]),
         Route("/health", _open(service, "/health", health)),
         Route("/openapi.json", _open(service, "/openapi.json", openapi)),
-        *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in ENDPOINTS),
+        *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in endpoints),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
     app.router.redirect_slashes = False  # a redirect would repeat the Host of the request, unchecked
@@ -74,17 +76,17 @@ def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
     """Return the answerer of an endpoint: identify the caller, check the scope, and turn errors into problems."""
 
     async def answer(request: Request) -> Response:
-        caller = await run_in_threadpool(service.callers.identify, request)
+        caller = await run_in_threadpool(service.callers.identify, request, schemes=endpoint.schemes)
         request.state.caller = caller.name
         request.state.private = caller.audience != "owner"
         caller.require(endpoint.scope)
         return await endpoint.handler(service, caller, request)
 
-    return _open(service, endpoint.path, answer)
+    return _open(service, endpoint.path, answer, detail=endpoint.detail)
 
 
-def _open(service: Service, path: str, answer: Answerer) -> Answerer:
-    """Return *answer* with a request id, a line in the log, and errors as problems."""
+def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False) -> Answerer:
+    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``)."""
 
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
@@ -94,7 +96,8 @@ def _open(service: Service, path: str, answer: Answerer) -> Answerer:
             service.callers.require_own_host(request)
             response = await answer(request)
         except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
-            response = _problem_response(_as_problem(error, private=request.state.private), request_id)
+            problem = _as_problem(error, private=request.state.private)
+            response = _problem_response(problem, request_id, detail=detail)
             if response.status_code == 500:
                 LOGGER.error("%s", json.dumps(_defect(error, request_id)))  # noqa: TRY400 - no content
         response.headers["X-Request-Id"] = request_id
@@ -130,8 +133,10 @@ def _defect(error: Exception, request_id: str) -> dict[str, str]:
     return {"request": request_id, "error": type(error).__name__, "at": places}
 
 
-def _problem_response(problem: HttpProblem, request_id: str) -> Response:
-    return JSONResponse({"error": str(problem), "request": request_id}, problem.status, headers=problem.headers)
+def _problem_response(problem: HttpProblem, request_id: str, *, detail: bool) -> Response:
+    content = {"error": str(problem), "request": request_id}
+    content |= {"detail": str(problem)} if detail else {}
+    return JSONResponse(content, problem.status, headers=problem.headers)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -10,6 +10,10 @@ __all__ = [
     "MESSAGES",
     "CiteBody",
     "EntryBody",
+    "Mem0AddBody",
+    "Mem0ListBody",
+    "Mem0SearchBody",
+    "Mem0UpdateBody",
     "MessageBody",
     "MessagesBody",
     "PromptBody",
@@ -130,3 +134,45 @@ class CiteBody(_Body):
 
     ids: list[Tag] = Field(min_length=1, max_length=200)
     session: str = Field(default="", max_length=_NAME)
+
+
+class Mem0Message(_Body):
+    """A message as mem0's client sends it. The content is a text, or a list of parts with texts."""
+
+    role: Literal["user", "assistant", "system", "tool"] = "user"
+    content: str | list[dict[str, Any]]
+    name: str = Field(default="", max_length=_NAME)
+
+
+class Mem0AddBody(_Body):
+    """Memories to add through mem0's client. Every user message is one, and with ``infer`` off every message."""
+
+    messages: list[Mem0Message] = Field(min_length=1, max_length=MESSAGES)
+    user_id: str | None = Field(default=None, min_length=1, max_length=_NAME)
+    agent_id: str | None = Field(default=None, min_length=1, max_length=_NAME)
+    app_id: str | None = Field(default=None, min_length=1, max_length=_NAME)
+    run_id: str | None = Field(default=None, min_length=1, max_length=_NAME)
+    filters: dict[str, str] = Field(default={}, description="The ids, as newer clients name them.")
+    metadata: dict[str, Any] = {}
+    infer: bool = True
+
+
+class Mem0ListBody(_Body):
+    """A list of memories by their ids and metadata."""
+
+    filters: dict[str, Any] = Field(description="At least one of user_id, agent_id, app_id and run_id.")
+
+
+class Mem0SearchBody(Mem0ListBody):
+    """A question to the memories of mem0's client."""
+
+    query: str = Field(min_length=1, max_length=_TEXT)
+    top_k: int = Field(default=10, ge=1, le=1000)
+    rerank: bool = Field(default=True, description="Results are always reranked.")
+
+
+class Mem0UpdateBody(_Body):
+    """A new text or new metadata of a memory."""
+
+    text: str | None = Field(default=None, min_length=1, max_length=_TEXT)
+    metadata: dict[str, Any] | None = None

@@ -122,8 +122,8 @@ class Callers:
         if "origin" in request.headers:
             raise HttpProblem(403, "requests of web pages are not answered")
 
-    def identify(self, request: Request) -> Caller:
-        """Return who asks.
+    def identify(self, request: Request, *, schemes: Sequence[str] = ("bearer",)) -> Caller:
+        """Return who asks. *schemes* are the words before a token that this path accepts, in lower case.
 
         Raises:
             HttpProblem: no valid token (401), or too many requests (429).
@@ -133,7 +133,7 @@ class Callers:
             return Caller(name="socket", home=home, scopes=SCOPES, audience=Audience.owner)
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         for home in self.homes:
-            token = find_token(home, given.strip()) if kind.casefold() == "bearer" else None
+            token = find_token(home, given.strip()) if kind.casefold() in schemes else None
             if token is not None:
                 self._count(f"{home.root}\0{token.name}")
                 return Caller(name=token.name, home=home, scopes=token.scopes, audience=token.audience)

@@ -35,7 +35,7 @@ from .jobs import Jobs
 from .metrics import Metrics
 from .problem import HttpProblem
 
-__all__ = ["ENDPOINTS", "HttpEndpoint", "Service"]
+__all__ = ["ENDPOINTS", "HttpEndpoint", "Service", "parsed_body"]
 
 B = TypeVar("B", bound=BaseModel)
 #: Up to here a float holds every integer.
@@ -58,7 +58,11 @@ Handler = Callable[[Service, Caller, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEndpoint:
-    """An endpoint: methods and path, the scope that it needs, its handler, and what the OpenAPI document says."""
+    """An endpoint: methods and path, the scope that it needs, its handler, and what the OpenAPI document says.
+
+    *schemes* are the words before a token in the header ``Authorization``. *detail* adds the message of an error under
+    the key ``detail``, where a client of another service looks for it.
+    """
 
     methods: tuple[str, ...]
     path: str
@@ -68,10 +72,12 @@ class HttpEndpoint:
     body: type[BaseModel] | None = None
     text: bool = False  # the answer is no JSON
     statuses: tuple[int, ...] = (200,)
+    schemes: tuple[str, ...] = ("bearer",)
+    detail: bool = False
 
 
 async def _store(service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, StoreBody)
+    given = await parsed_body(request, StoreBody)
     done = await run_in_threadpool(_agent(caller).remember, given.content, kind=given.type, tags=given.tags)
     service.metrics.guard(stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined))
     answer = remembered_answer(done, ())
@@ -84,7 +90,7 @@ async def _store(service: Service, caller: Caller, request: Request) -> Response
 
 
 async def _search(service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, SearchBody)
+    given = await parsed_body(request, SearchBody)
     audience = caller.audience_for(given.audience)
     agent = _agent(caller)
     if not given.query.strip():
@@ -103,7 +109,7 @@ async def _search(service: Service, caller: Caller, request: Request) -> Respons
 
 
 async def _prompt(service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, PromptBody)
+    given = await parsed_body(request, PromptBody)
     if given.resume:
         caller.require("read", owner=True)
     receipt = await run_in_threadpool(
@@ -115,7 +121,7 @@ async def _prompt(service: Service, caller: Caller, request: Request) -> Respons
 
 
 async def _messages(service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, MessagesBody)
+    given = await parsed_body(request, MessagesBody)
     rows = [message.model_dump(exclude_defaults=True) for message in given.messages]
     if caller.audience != "owner":
         # Only a token of the owner's may bring the owner's words.
@@ -151,7 +157,7 @@ async def _job(service: Service, caller: Caller, request: Request) -> Response:
 
 
 async def _remember(service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, EntryBody)
+    given = await parsed_body(request, EntryBody)
     if given.replaces:
         _require_memory(caller)
     done = await run_in_threadpool(
@@ -170,7 +176,7 @@ async def _entry(_service: Service, caller: Caller, request: Request) -> Respons
 
 
 async def _resolve(_service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, ResolveBody)
+    given = await parsed_body(request, ResolveBody)
     _require_memory(caller)
     done = await run_in_threadpool(
         _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run
@@ -179,7 +185,7 @@ async def _resolve(_service: Service, caller: Caller, request: Request) -> Respo
 
 
 async def _cite(_service: Service, caller: Caller, request: Request) -> Response:
-    given = await _body(request, CiteBody)
+    given = await parsed_body(request, CiteBody)
     _require_memory(caller)
     await run_in_threadpool(caller.require_live, given.ids)
     done = await run_in_threadpool(_agent(caller).cite, given.ids, session=given.session)
@@ -264,7 +270,7 @@ def _owner(caller: Caller) -> str:
     return f"{caller.home.root}\0{caller.name}"
 
 
-async def _body(request: Request, kind: type[B]) -> B:
+async def parsed_body(request: Request, kind: type[B]) -> B:
     """Return the body of *request*, or its query for a GET.
 
     Raises:

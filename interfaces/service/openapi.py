@@ -42,7 +42,10 @@ def document(endpoints: Sequence[HttpEndpoint]) -> dict[str, Any]:
         "info": {"title": "agent-home", "version": version("agent-home"), "description": "The memory of an agent."},
         "paths": paths,
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "mem0": {"type": "apiKey", "in": "header", "name": "Authorization", "description": "Token KEY"},
+            },
             "schemas": {"Error": _ERROR},
         },
         "security": [{"token": []}],
@@ -78,6 +81,8 @@ def _operation(endpoint: HttpEndpoint, method: str) -> dict[str, Any]:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": _inlined(schema)}}}
     if parameters:
         found["parameters"] = parameters
+    if "token" in endpoint.schemes:
+        found["security"] = [{"token": []}, {"mem0": []}]
     return found
 
 

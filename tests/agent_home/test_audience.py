@@ -54,7 +54,7 @@ def test_a_path_in_disguise_reads_nothing(parts: list[str], audience: str) -> No
 
 def test_folders_that_the_manifest_does_not_name_have_the_default_rule() -> None:
     assert {folder for folder, allowed in FOLDERS.items() if Audience.group in allowed} == {"Knowledge/"}
-    for folder in ("Archive/", "sessions/", "outputs/"):
+    for folder in ("Archive/", "sessions/", "outputs/", "Knowledge/store/"):
         assert not any(may_read(FOLDERS, f"{folder}x", audience) for audience in OTHERS)
 
 

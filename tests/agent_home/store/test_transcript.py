@@ -25,6 +25,7 @@ from agent_home.store.transcript import (
     Message,
     append,
     read,
+    read_items,
     read_lines,
     session_name,
     session_path,
@@ -314,6 +315,27 @@ def test_a_row_of_an_earlier_version_has_no_digest_and_counts_as_equal(home: Hom
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "said"}) + "\n" for row in rows))
     assert add(home, message(1, "Tuesday")).added == 0
+
+
+def test_rows_of_a_framework_stand_behind_the_messages_and_are_screened_as_they_are(home: Home) -> None:
+    row: dict[str, object] = {
+        "id": "i1",
+        "item": {"deep": ["ok", {"secret": f"key {SECRET}"}], "n": 1, "none": None, "yes": True},
+    }
+    seen: list[Path | None] = []
+
+    def items(path: Path | None) -> list[dict[str, object]]:
+        seen.append(path)
+        return [row]
+
+    done = [append(home, "s", [message(n)], actor="test", items=items) for n in (1, 2)]
+    path = session_path(home, "s")
+    assert path is not None
+    assert seen == [None, path]
+    assert [(one.added, one.duplicates, one.redacted) for one in done] == [(1, 0, 1), (1, 0, 1)]
+    assert [turn.message.id for turn in read(path)] == ["m1", "m2"]
+    kept = {"deep": ["ok", {"secret": "key [REDACTED:aws_key]"}], "n": 1, "none": None, "yes": True}
+    assert list(read_items(path)) == [{"session": "s", "id": "i1", "item": kept}] * 2
 
 
 def test_a_list_of_sessions_costs_little_for_each(home: Home) -> None:

@@ -1,0 +1,296 @@
+"""Own the part of mem0's REST interface that its client needs to add, search, list, read, change and delete memories.
+
+Memories are items of the home (``interfaces.frameworks.stored_items``) in the namespace ``mem0``. The ids of user,
+agent, app and run are part of each, and a search answers only with memories that have all the ids that it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agent_home.screening.service import ScreeningService
+from interfaces.api import AgentHome
+from interfaces.frameworks.stored_items import (
+    FOLDER,
+    MOST_HITS,
+    ItemChange,
+    ItemReader,
+    StoredItem,
+    item_path,
+    ranks,
+    write_items,
+)
+
+from .bodies import Mem0AddBody, Mem0ListBody, Mem0Message, Mem0SearchBody, Mem0UpdateBody
+from .callers import Caller
+from .endpoints import HttpEndpoint, Service, parsed_body
+from .problem import HttpProblem
+
+__all__ = ["ENDPOINTS"]
+
+_NAMESPACE = ("mem0",)
+_ACTOR = "mem0"
+_IDS = ("user_id", "agent_id", "app_id", "run_id")
+_PAGE = 100
+_ANYTHING = "*"
+_DIGEST = re.compile(r"id-[a-z]{20}")
+
+Filter = Callable[[Mapping[str, Any]], bool]
+
+
+async def _ping(_service: Service, _caller: Caller, _request: Request) -> Response:
+    # The client does not start without ids of an organisation and a project, and a home has neither.
+    return JSONResponse({"status": "ok", "org_id": "agent-home", "project_id": "home", "user_email": None})
+
+
+async def _add(_service: Service, caller: Caller, request: Request) -> Response:
+    given = await parsed_body(request, Mem0AddBody)
+    named = {name: value for name in _IDS if (value := getattr(given, name) or given.filters.get(name))}
+    ids = await run_in_threadpool(_stored_ids, caller, named)
+    if not ids or _ANYTHING in ids.values():
+        raise HttpProblem(422, f"name one of {', '.join(_IDS)}, and not {_ANYTHING}, which stands for any")
+    if set(given.filters) - set(_IDS):
+        raise HttpProblem(422, f"filters: only {', '.join(_IDS)} say whose a memory is")
+    texts = [_words(message) for message in given.messages if message.role == "user" or not given.infer]
+    return JSONResponse({"results": await run_in_threadpool(_added, caller, texts, ids, given.metadata)})
+
+
+def _added(
+    caller: Caller, texts: Sequence[str], ids: Mapping[str, str], metadata: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Store the memories in one commit. One that is there with the same words and ids is not added again."""
+    screening, path = ScreeningService(caller.home), item_path(_NAMESPACE, "any")
+    # What is stored has lost what the guard redacts, so it is compared without that.
+    verdicts = ((text, screening.verdict(path, text, "agent")) for text in texts if text)
+    kept = dict.fromkeys(verdict.text if verdict.stored else text for text, verdict in verdicts)
+    values = [{"memory": text, **ids, "metadata": metadata} for text in kept]
+    known = {_seed(item.value): item for item in _reader(caller).below(_home(caller), _NAMESPACE).values()}
+    new = {str(uuid.uuid4()): value for value in values if _seed(value) not in known}
+    _write(caller, new)
+    added = {_seed(value): name for name, value in new.items()}
+    names = [added.get(_seed(value)) or known[_seed(value)].key for value in values]
+    return [
+        {"id": name, "memory": _found(caller, name).value["memory"], "event": "ADD" if name in new else "NONE"}
+        for name in names
+    ]
+
+
+async def _search(service: Service, caller: Caller, request: Request) -> Response:
+    given = await parsed_body(request, Mem0SearchBody)
+
+    def work() -> list[dict[str, Any]]:
+        wanted = _filter(caller, given.filters)
+        found = _reader(caller).below(_home(caller), _NAMESPACE)
+        result = AgentHome(caller.home).search(
+            given.query, k=MOST_HITS, layers=("knowledge",), audience=caller.audience, unit="session"
+        )
+        service.metrics.search(result)
+        hits = [(path, score) for path, score in ranks(result).items() if path in found and wanted(found[path].value)]
+        return [{**_row(found[path]), "score": round(score, 6)} for path, score in hits[: given.top_k]]
+
+    return JSONResponse({"results": await run_in_threadpool(work)})
+
+
+async def _list(_service: Service, caller: Caller, request: Request) -> Response:
+    given = await parsed_body(request, Mem0ListBody)
+    page, size = (_count(request, name, default) for name, default in (("page", 1), ("page_size", _PAGE)))
+
+    def work() -> list[dict[str, Any]]:
+        wanted = _filter(caller, given.filters)
+        found = _reader(caller).below(_home(caller), _NAMESPACE).values()
+        return [_row(item) for item in found if wanted(item.value)]
+
+    rows = await run_in_threadpool(work)
+    shown = rows[(page - 1) * size : page * size]
+    follows, precedes = page * size < len(rows), page > 1
+    return JSONResponse(
+        {
+            "count": len(rows), "results": shown,
+            "next": f"/v3/memories/?page={page + 1}&page_size={size}" if follows else None,
+            "previous": f"/v3/memories/?page={page - 1}&page_size={size}" if precedes else None,
+        }
+    )  # fmt: skip
+
+
+async def _get(_service: Service, caller: Caller, request: Request) -> Response:
+    found = await run_in_threadpool(_found, caller, request.path_params["memory"])
+    return JSONResponse(_row(found))
+
+
+async def _update(_service: Service, caller: Caller, request: Request) -> Response:
+    given = await parsed_body(request, Mem0UpdateBody)
+    name = request.path_params["memory"]
+
+    def work() -> dict[str, Any]:
+        value = dict(_found(caller, name).value)
+        value |= {"memory": given.text} if given.text is not None else {}
+        value |= {"metadata": given.metadata} if given.metadata is not None else {}
+        _write(caller, {name: value})
+        return _row(_found(caller, name))
+
+    return JSONResponse(await run_in_threadpool(work))
+
+
+async def _delete(_service: Service, caller: Caller, request: Request) -> Response:
+    name = request.path_params["memory"]
+
+    def work() -> None:
+        _found(caller, name)
+        _write(caller, {name: None})
+
+    await run_in_threadpool(work)
+    return JSONResponse({"message": "the memory is deleted. The history of the home still has it"})
+
+
+def _endpoint(method: str, path: str, scope: str, handler: Any, summary: str, body: Any = None) -> HttpEndpoint:
+    return HttpEndpoint(
+        methods=(method,), path=path, scope=scope, handler=handler, body=body, summary=f"mem0: {summary}",
+        schemes=("bearer", "token"), detail=True,
+    )  # fmt: skip
+
+
+ENDPOINTS = (
+    _endpoint("GET", "/v1/ping/", "read", _ping, "check a token"),
+    _endpoint("POST", "/v3/memories/add/", "write", _add, "add memories", Mem0AddBody),
+    _endpoint("POST", "/v3/memories/search/", "read", _search, "search memories", Mem0SearchBody),
+    _endpoint("POST", "/v3/memories/", "read", _list, "list memories", Mem0ListBody),
+    _endpoint("GET", "/v1/memories/{memory}/", "read", _get, "read a memory"),
+    _endpoint("PUT", "/v1/memories/{memory}/", "write", _update, "change a memory", Mem0UpdateBody),
+    _endpoint("DELETE", "/v1/memories/{memory}/", "write", _delete, "delete a memory"),
+)
+
+
+@lru_cache(maxsize=64)
+def _readers(_root: str, audience: str) -> ItemReader:
+    return ItemReader(audience)
+
+
+def _reader(caller: Caller) -> ItemReader:
+    """Return the reader of the caller's audience, which remembers files that did not change."""
+    return _readers(str(caller.home.root), caller.audience)
+
+
+def _home(caller: Caller) -> Any:
+    return AgentHome(type(caller.home)(caller.home.root)).home
+
+
+def _found(caller: Caller, name: str) -> StoredItem:
+    item = _reader(caller).get(_home(caller), _NAMESPACE, name)
+    if item is None:
+        raise HttpProblem(404, "no such memory")
+    return item
+
+
+def _write(caller: Caller, values: Mapping[str, Mapping[str, Any] | None]) -> None:
+    home = _home(caller)
+    if not home.may_read(item_path(_NAMESPACE, "any"), caller.audience):
+        raise HttpProblem(403, f"the audience of this token does not read {FOLDER}/{_NAMESPACE[0]}/")
+    changes = [ItemChange(namespace=_NAMESPACE, key=name, value=value) for name, value in values.items()]
+    write_items(home, changes, actor=_ACTOR, audience=caller.audience, now=datetime.now(UTC))
+
+
+def _words(message: Mem0Message) -> str:
+    parts = message.content if isinstance(message.content, list) else [{"text": message.content}]
+    return "\n\n".join(text.strip() for part in parts if isinstance(text := part.get("text"), str) and text.strip())
+
+
+def _seed(value: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (value.get("memory"), *(value.get(name) for name in _IDS))
+
+
+def _row(item: StoredItem) -> dict[str, Any]:
+    """Return a memory in the keys that mem0's client knows."""
+    return {
+        "id": item.key, "memory": item.value.get("memory", ""), **{name: item.value.get(name) for name in _IDS},
+        "metadata": item.value.get("metadata") or None, "categories": [],
+        "created_at": item.created_at.isoformat(), "updated_at": item.updated_at.isoformat(),
+    }  # fmt: skip
+
+
+def _count(request: Request, name: str, default: int) -> int:
+    given = request.query_params.get(name, str(default))
+    if not (given.isascii() and given.isdigit() and 0 < int(given[:9]) <= 10**6):
+        raise HttpProblem(422, f"{name}: write a number from 1 on")
+    return int(given[:9])
+
+
+def _stored_ids(caller: Caller, ids: Mapping[str, str]) -> dict[str, str]:
+    """Return *ids* as memories have them. One that the guard would redact, such as an address, is a digest."""
+    screening, path = ScreeningService(caller.home), item_path(_NAMESPACE, "any")
+
+    def stored(value: str) -> str:
+        if screening.allows(path, value, "agent") and not _DIGEST.fullmatch(value):
+            return value
+        digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+        return "id-" + "".join(chr(ord("a") + byte % 26) for byte in digest)
+
+    return {name: stored(value) for name, value in ids.items()}
+
+
+def _filter(caller: Caller, filters: Mapping[str, Any]) -> Filter:
+    """Return what decides whether a memory is meant.
+
+    Raises:
+        HttpProblem: a filter is unknown, or none names an id, so that memories of everybody would be shown.
+    """
+    named: set[str] = set()
+    wanted = _condition(caller, filters, named, depth=0)
+    if not named:
+        raise HttpProblem(422, f"filters: name one of {', '.join(_IDS)}")
+    return wanted
+
+
+def _condition(caller: Caller, filters: Mapping[str, Any], named: set[str], depth: int) -> Filter:
+    """Return what *filters* ask for. *named* collects the ids without which no memory is meant."""
+    if not isinstance(filters, dict) or depth > 8:
+        raise HttpProblem(422, "filters: write a mapping of names and values")
+    parts: list[Filter] = []
+    for name, value in filters.items():
+        if name == "AND" and isinstance(value, list):
+            parts += [_condition(caller, item, named, depth + 1) for item in value]
+        elif name == "OR" and isinstance(value, list) and value:
+            choices: list[set[str]] = [set() for _ in value]
+            pairs = zip(value, choices, strict=True)
+            parts.append(_any([_condition(caller, item, own, depth + 1) for item, own in pairs]))
+            named |= choices[0] if all(choices) else set()
+        elif name in _IDS:
+            named.add(name)
+            parts.append(_id_condition(caller, name, value))
+        elif name == "metadata" and isinstance(value, dict):
+            parts.append(_metadata_condition(value))
+        else:
+            raise HttpProblem(422, f"filters: {', '.join(_IDS)}, metadata, AND and OR are known")
+    return lambda memory: all(part(memory) for part in parts)
+
+
+def _any(parts: Sequence[Filter]) -> Filter:
+    return lambda memory: any(part(memory) for part in parts)
+
+
+def _id_condition(caller: Caller, name: str, value: Any) -> Filter:
+    """Return the condition on an id: one value, ``*`` for any, or one of those under the key ``in``."""
+    if value == _ANYTHING:
+        return lambda memory: memory.get(name) is not None
+    choices = value["in"] if isinstance(value, dict) and value.keys() == {"in"} else [value]
+    if not isinstance(choices, list) or not all(isinstance(item, str) for item in choices):
+        raise HttpProblem(422, f"filters: {name} is a text, or a list of texts under the key in")
+    stored = {_stored_ids(caller, {name: item})[name] for item in choices}
+    return lambda memory: memory.get(name) in stored
+
+
+def _metadata_condition(wanted: Mapping[str, Any]) -> Filter:
+    def fits(memory: Mapping[str, Any]) -> bool:
+        own = memory.get("metadata")
+        return isinstance(own, dict) and all(key in own and own[key] == value for key, value in wanted.items())
+
+    return fits
