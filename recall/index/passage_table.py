@@ -274,7 +274,7 @@ def resident_table(conn: apsw.Connection, path: Path) -> PassageTable | None:
 
 @dataclass(slots=True)
 class _ReadPassages:
-    """What a process has of one index. *searches* counts those that were answered without a table."""
+    """The passages that a process has read of one index. *searches* counts those answered without a table."""
 
     table: PassageTable | None = None
     searches: int = 0

@@ -11,6 +11,7 @@ import pytest
 from starlette.routing import Route
 
 from agent_home.home import Home
+from interfaces.service import mem0
 from interfaces.service.activity import Activity
 from interfaces.service.app import application
 from interfaces.service.callers import Callers
@@ -24,7 +25,7 @@ NOT_DESCRIBED = {"/command", "/stop", "/openapi.json"}
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return document(ENDPOINTS)
+    return document((*ENDPOINTS, *mem0.ENDPOINTS))
 
 
 def operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -68,7 +69,7 @@ def test_every_reference_leads_to_a_schema(described: dict[str, Any]) -> None:
 def test_the_names_of_operations_are_unique(described: dict[str, Any]) -> None:
     names = [operation["operationId"] for _, _, operation in operations(described)]
     assert len(names) == len(set(names))
-    assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
+    assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)
 
 
 def test_every_parameter_of_a_path_is_described(described: dict[str, Any]) -> None:
