@@ -19,13 +19,14 @@ from interfaces.service.endpoints import ENDPOINTS
 from interfaces.service.openapi import document
 from tests.interfaces.service.running_service import ask_app, made_app
 
+ALL = (*ENDPOINTS, *mem0.ENDPOINTS)
 #: Paths of the socket alone, and the document itself.
 NOT_DESCRIBED = {"/command", "/stop", "/openapi.json"}
 
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return document((*ENDPOINTS, *mem0.ENDPOINTS))
+    return document(ALL)
 
 
 def operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -79,7 +80,7 @@ def test_every_parameter_of_a_path_is_described(described: dict[str, Any]) -> No
 
 
 def test_every_body_and_query_has_the_fields_of_its_shape(described: dict[str, Any]) -> None:
-    for endpoint in ENDPOINTS:
+    for endpoint in ALL:
         if endpoint.body is None:
             continue
         fields = set(endpoint.body.model_fields)
@@ -94,7 +95,7 @@ def test_every_body_and_query_has_the_fields_of_its_shape(described: dict[str, A
 
 
 def test_every_operation_names_its_scope_and_the_answers_to_wrong_requests(described: dict[str, Any]) -> None:
-    scopes = {(item.path, method.lower()): item.scope for item in ENDPOINTS for method in item.methods}
+    scopes = {(item.path, method.lower()): item.scope for item in ALL for method in item.methods}
     for path, method, operation in operations(described):
         if path == "/health":
             assert operation["security"] == []
