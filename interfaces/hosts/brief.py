@@ -6,9 +6,11 @@ The brief is the system prompt for a small window. Its end says how to get the r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
-from agent_home.home import Home
+from agent_home.home import MEMORY, Home
 from assembler.errors import WindowTooSmall
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
@@ -19,9 +21,16 @@ __all__ = ["brief", "recall"]
 
 _START, _END = "<agent-home>\n", "\n</agent-home>"
 _MORE = "This is a part of memory. `memory search WORDS` finds the rest, and `memory prompt` prints all of it."
-#: A token has about this many characters, and memory gets this share of a small window.
-_CHARS_PER_TOKEN, _SHARE = 3.5, 0.1
-_SMALLEST_WINDOW, _ATTEMPTS = 8_000, 5
+#: A token has about this many characters.
+_CHARS_PER_TOKEN = 3.5
+#: Tokens from which memory gets a tenth of the window, and no more than a quarter.
+_SMALL_BUDGET = 2_000
+#: A larger window gives memory far more than a tenth.
+_LARGEST_WINDOW = 63_999
+_ATTEMPTS = 6
+#: Shares of a brief that files get at least, if they have that much.
+_FLOORS: Mapping[str, float] = {MEMORY: 0.6, "USER.md": 0.1, "STEERING.md": 0.05, "AGENT.md": 0.1}
+_LEFT_OUT = frozenset({"BOOTSTRAP.md"})
 _RECALL_WINDOW = 32_000
 
 
@@ -42,8 +51,7 @@ def recall(home: Home, message: str, *, session: str, most_chars: int, now: date
     """Return what past conversations and knowledge hold about *message*, or an empty text."""
     searcher = HomeSearcher(home)
     searcher.refresh(message)
-    window = max(_SMALLEST_WINDOW, min(_RECALL_WINDOW, int(most_chars / _CHARS_PER_TOKEN / _SHARE)))
-    request = Request(message=message, session=session, window=window, now=now)
+    request = Request(message=message, session=session, window=_RECALL_WINDOW, now=now)
     try:
         receipt = assemble(home, request, searcher)
     except WindowTooSmall:
@@ -54,21 +62,42 @@ def recall(home: Home, message: str, *, session: str, most_chars: int, now: date
 
 
 def _fitting(home: Home, session: str, room: int, now: datetime) -> str:
-    """Return the prompt of the largest window whose text has at most *room* characters, else the start of one."""
-    window = max(_SMALLEST_WINDOW, int(room / _CHARS_PER_TOKEN / _SHARE))
-    text = ""
+    """Return the largest prompt of at most *room* characters, without its tags, else the start of a small one."""
+    tokens, text = int(room / _CHARS_PER_TOKEN), ""
     for _ in range(_ATTEMPTS):
         try:
-            text = assemble(home, Request(session=session, window=window, now=now)).text
+            text = assemble(_for_hosts(home, tokens), Request(session=session, window=_window(tokens), now=now)).text
         except WindowTooSmall:
-            window = int(window * 1.5)
+            tokens = int(tokens * 1.5)
             continue
+        text = text.strip().removeprefix(_START.strip()).removesuffix(_END.strip()).strip()
         if len(text) <= room:
             return text
-        if window == _SMALLEST_WINDOW:
-            break
-        window = max(_SMALLEST_WINDOW, int(window * room / len(text) * 0.95))
+        tokens = int(tokens * room / len(text) * 0.95)
     return _cut_lines(text, room)
+
+
+def _for_hosts(home: Home, tokens: int) -> Home:
+    """Return *home* with a manifest for a small brief: memory gets most of *tokens*, and the user's page some.
+
+    In a prompt, the files about the agent come first and are never cut. A chat host has instructions of its own, so in
+    its brief they share what memory leaves, and the page about a first meeting is left out.
+    """
+    context = tuple(
+        replace(
+            item,
+            cut=item.cut if item.file == MEMORY else "newest-first",
+            floor=int(tokens * _FLOORS.get(item.file, 0.0)),
+        )
+        for item in home.manifest.context
+        if item.file not in _LEFT_OUT
+    )
+    return Home(home.root, replace(home.manifest, context=context))
+
+
+def _window(tokens: int) -> int:
+    """Return the window of a model that leaves memory *tokens*: a tenth of it, and a quarter of a small one."""
+    return min(tokens * 10, _LARGEST_WINDOW) if tokens >= _SMALL_BUDGET else tokens * 4
 
 
 def _recalled_blocks(text: str) -> list[str]:

@@ -208,8 +208,17 @@ def _remember(home: Home, path: Path, before: str | None, after: str) -> None:
     """Keep the bytes of the file before our first change, so that it can be put back as it was."""
     record = read_record(home.machine, _RECORD) or {}
     known = record.get(str(path))
-    first = known["before"] if known is not None and known["after"] == before else before
+    first = known["before"] if known is not None and known["after"] == before else _before_us(path, before)
     write_record(home.machine, _RECORD, {**record, str(path): {"before": first, "after": after}})
+
+
+def _before_us(path: Path, text: str | None) -> str | None:
+    """Return the settings *text* as it was before hooks of ours that an earlier home had put there."""
+    settings = _parsed(path, text)
+    without = _without_ours(settings)
+    if without == settings:
+        return text
+    return _rendered(without, text) if without else None
 
 
 def _remembered(home: Home, path: Path) -> dict[str, Any] | None:
