@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from agent_home.home import Home
-from agent_home.imports import batch, import_chat, import_claude_code
+from agent_home.imports import (
+    batch,
+    host_messages,
+    import_chat,
+    import_claude_code,
+    import_host,
+    import_messages,
+)
 from agent_home.imports.batch import file_lines
 from agent_home.store import transcript
 
@@ -144,3 +151,19 @@ def test_a_huge_line_is_skipped_without_reading_it_into_memory(tmp_path: Path, m
         lines = list(file_lines(file))
         assert [len(line) for line in lines[:2]] == [6, 101 + tail.startswith(b"\n")]
         assert lines[2:] == ([b"last"] if tail == b"\nlast" else [])
+
+
+def test_messages_of_a_host_are_appended_once(home: Home, now: datetime) -> None:
+    rows = [{"id": "1", "role": "user", "content": "Hello"}, {"id": "2", "role": "assistant", "content": "Hello, Sam."}]
+    assert import_messages(home, "talk", rows, now=now).messages == 2
+    again = import_messages(home, "talk", [*rows, {"id": "3", "role": "user", "content": "Bye"}], now=now)
+    assert (again.messages, again.duplicates) == (1, 2)
+
+
+def test_a_host_that_names_no_folder_gets_that_of_the_session(home: Home, now: datetime, tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_text('{"sessionId": "s1"}\n{"id": "m1", "type": "user", "content": "Hello"}\n')
+    assert [message.content for message in host_messages("gemini", file)] == ["Hello"]
+    import_host(home, "gemini", file, cwd="/work/shop", now=now)
+    (stored,) = [turn.message for item in transcript.sessions(home) for turn in transcript.read(item.path)]
+    assert stored.cwd == "/work/shop"
