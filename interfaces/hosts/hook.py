@@ -45,7 +45,10 @@ def run(arguments: Sequence[str]) -> None:
         if kind not in EVENTS or host not in HOSTS:
             return
         _end_after(_SECONDS[kind])
-        root = home_root(options.get("home"), os.environ, Path.cwd())
+        named = options.get("home") or os.environ.get("AGENT_HOME")
+        if not named:  # the nearest home above the working folder could be one of a stranger's repository
+            return
+        root = home_root(named, {}, Path.cwd())
         if root is None or not (root / MANIFEST).is_file():
             return
         event = parse_event(host, kind, sys.stdin.buffer.read(_MAX_INPUT_BYTES).decode("utf-8", "replace"))

@@ -19,7 +19,7 @@ EVENTS = ("session-start", "user-prompt", "stop", "pre-compact", "session-end")
 )
 @click.argument("event", type=click.Choice(EVENTS))
 @click.option("--host", required=True, type=click.Choice(["claude-code", "codex", "gemini"]), help="The chat host.")
-@click.option("--home", metavar="DIR", help="The home (default: $AGENT_HOME, or the nearest above).")
+@click.option("--home", metavar="DIR", help="The home (default: $AGENT_HOME).")
 @click.option("--max-chars", type=int, metavar="N", help="Characters of context that the host takes.")
 def hook(event: str, host: str, home: str | None, max_chars: int | None) -> None:
     """Answer a hook of a chat host.

@@ -117,3 +117,17 @@ def test_the_end_of_a_session_loads_nothing_slow(home: Home) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(home.root)], input=json.dumps(EVENT).encode(), check=False)
     assert done.returncode == 0
     assert len(queue.take(home.root)) == 1
+
+
+def test_a_home_in_the_folder_of_a_stranger_is_not_used(home: Home) -> None:
+    command = [sys.executable, "-c", HOOK, "hook", "session-start", "--host", "claude-code"]
+    environment = {name: value for name, value in os.environ.items() if name != "AGENT_HOME"}
+    inside = home.root / "Knowledge"
+    given = json.dumps(EVENT).encode()
+    done = subprocess.run(command, input=given, cwd=inside, env=environment, capture_output=True, check=True)
+    assert done.stdout == b""
+    done = subprocess.run(
+        command, input=given, cwd=inside, env={**environment, "AGENT_HOME": str(home.root)}, capture_output=True,
+        check=True,
+    )  # fmt: skip
+    assert b"agent-home" in done.stdout
