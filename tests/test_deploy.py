@@ -62,16 +62,15 @@ def test_a_container_makes_its_home_answers_pods_and_starts_again(tmp_path: Path
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    script = (DEPLOY / "start.sh").read_text("utf-8").replace("0.0.0.0:8080", f"127.0.0.1:{port}")
-    (tmp_path / "start.sh").write_text(script)
     environment = {
         **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "INSTANCE": "watchdog",
         "AGENT_HOME": str(tmp_path / "data" / "home"), "AGENT_HOME_STATE": str(tmp_path / "data" / "state"),
         "TOKEN_FILE": str(tmp_path / "token"), "AUDIENCE": "job",
+        "ADDRESS": f"127.0.0.1:{port}",
     }  # fmt: skip
     for start in range(2):
         with subprocess.Popen(
-            ["sh", str(tmp_path / "start.sh")], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            ["sh", str(DEPLOY / "start.sh")], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         ) as process:
             try:
                 assert until_ready(port, process)

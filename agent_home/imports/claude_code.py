@@ -244,7 +244,9 @@ def _tool_note(block: Mapping[str, Any], cwd: str) -> str:
 def _todo_note(todos: object) -> str:
     """Return the items of a to-do list that are not done, one a line."""
     items = [item for item in todos if isinstance(item, dict)] if isinstance(todos, list) else []
-    open_items = [text_of(item.get("content")) for item in items if item.get("status") in {"pending", "in_progress"}]
+    open_items = [
+        text_of(item.get("content")) for item in items if text_of(item.get("status")) in {"pending", "in_progress"}
+    ]
     return "\n".join(shortened(f"To do: {' '.join(text.split())}") for text in open_items[:_MOST_TODOS] if text.strip())
 
 

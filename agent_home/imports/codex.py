@@ -38,14 +38,14 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
     ``tool-result``, ``tool-use`` (a call that changes nothing), ``empty``, ``injected``, ``no-session``.
     """
     batch = Batch(salt=salt)
-    cwd = ""
+    cwd, named = "", False
     for number, row in enumerate(json_rows(lines, batch)):
         kind, payload = text_of(row.get("type")), row.get("payload")
         if not isinstance(payload, dict):
             batch.skipped["unknown-type"] += 1
             continue
-        if kind == "session_meta":
-            session = text_of(payload.get("id")) or session
+        if kind == "session_meta" and not named:  # a fork repeats the head of its parent behind its own
+            session, named = text_of(payload.get("id")) or session, True
         if kind in {"session_meta", "turn_context"}:
             cwd = text_of(payload.get("cwd")) or cwd
         if kind != "response_item":

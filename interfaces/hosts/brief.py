@@ -6,6 +6,7 @@ The brief is the system prompt for a small window. Its end says how to get the r
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -16,11 +17,15 @@ from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
 
 from .captured import capture_problem
+from .install import program
 
 __all__ = ["brief", "recall"]
 
 _START, _END = "<agent-home>\n", "\n</agent-home>"
-_MORE = "This is a part of memory. `memory search WORDS` finds the rest, and `memory prompt` prints all of it."
+_MORE = (
+    "This is a part of memory. `{0} search WORDS --home {1}` finds the rest, `{0} prompt --home {1}` prints all of it, "
+    "`{0} remember TEXT --by agent --home {1}` keeps something, and `{0} done ID --home {1}` ends a thread."
+)
 #: A token has about this many characters.
 _CHARS_PER_TOKEN = 3.5
 #: Tokens from which memory gets a tenth of the window, and no more than a quarter.
@@ -30,7 +35,10 @@ _LARGEST_WINDOW = 63_999
 _ATTEMPTS = 6
 #: Shares of a brief that files get at least, if they have that much.
 _FLOORS: Mapping[str, float] = {MEMORY: 0.6, "USER.md": 0.1, "STEERING.md": 0.05, "AGENT.md": 0.1}
-_LEFT_OUT = frozenset({"BOOTSTRAP.md"})
+#: A chat host has a character, tools and a folder of its own, and no first meeting.
+_LEFT_OUT = frozenset({
+    "BOOTSTRAP.md", "IDENTITY.md", "KNOWLEDGE.md", "PRINCIPLES.md", "PROJECTS.md", "SOUL.md", "TOOLS.md"
+})  # fmt: skip
 _RECALL_WINDOW = 32_000
 
 
@@ -42,9 +50,10 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime) -> str:
     """
     problem = capture_problem(home)
     head = f"{problem}\n\n" if problem else ""
-    room = most_chars - len(_START) - len(_END) - len(head) - len(_MORE) - 2
+    more = _MORE.format(shlex.join(program()), shlex.quote(str(home.root)))
+    room = most_chars - len(_START) - len(_END) - len(head) - len(more) - 2
     text = _fitting(home, session, room, now)
-    return f"{_START}{head}{text.rstrip()}\n\n{_MORE}{_END}"
+    return f"{_START}{head}{text.rstrip()}\n\n{more}{_END}"
 
 
 def recall(home: Home, message: str, *, session: str, most_chars: int, now: datetime) -> str:
@@ -80,8 +89,8 @@ def _fitting(home: Home, session: str, room: int, now: datetime) -> str:
 def _for_hosts(home: Home, tokens: int) -> Home:
     """Return *home* with a manifest for a small brief: memory gets most of *tokens*, and the user's page some.
 
-    In a prompt, the files about the agent come first and are never cut. A chat host has instructions of its own, so in
-    its brief they share what memory leaves, and the page about a first meeting is left out.
+    In a prompt, the files about the agent come first and are never cut. A chat host has instructions of its own, so
+    its brief leaves most of them out, and the others share what memory leaves.
     """
     context = tuple(
         replace(

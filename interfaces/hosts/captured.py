@@ -41,15 +41,30 @@ def read_open(root: Path) -> dict[str, OpenSession]:
     """Return the sessions that are not closed yet, by host and session. A damaged record has none."""
     try:
         rows = json.loads(storage.read_state(folder(root) / _FILE))
-        return {key: OpenSession(**row) for key, row in rows.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        found = {key: OpenSession(**row) for key, row in rows.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
+    return {key: item for key, item in found.items() if _is_whole(item)}
+
+
+def _is_whole(item: OpenSession) -> bool:
+    """Return whether the values of *item* have the types that they should have."""
+    texts = (item.host, item.session, item.transcript, item.cwd, item.last_message, item.problem)
+    numbers = isinstance(item.at, float | int) and isinstance(item.failures, int) and isinstance(item.ended, bool)
+    return numbers and all(isinstance(text, str) for text in texts)
 
 
 def write_open(root: Path, sessions: Mapping[str, OpenSession], now: float) -> None:
-    """Write the sessions that are not closed yet. One that could not be saved for 30 days is given up."""
+    """Write the sessions that are not closed yet. One that could not be saved for 30 days is given up.
+
+    Raises:
+        OSError: nothing was written.
+    """
     kept = {key: asdict(item) for key, item in sessions.items() if now - item.at < _GIVEN_UP_S}
-    storage.write_cache(folder(root) / _FILE, json.dumps(kept).encode())
+    path = folder(root) / _FILE
+    staged = path.with_name(f"{_FILE}.tmp")
+    storage.stage(staged, json.dumps(kept).encode())
+    storage.replace(staged, path)
 
 
 def capture_problem(home: Home) -> str:

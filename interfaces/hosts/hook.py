@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> None:
         named = options.get("home") or os.environ.get("AGENT_HOME")
         if not named:  # the nearest home above the working folder could be one of a stranger's repository
             return
-        root = home_root(named, {}, Path.cwd())
+        root = home_root(named, {}, _folder())
         if root is None or not (root / MANIFEST).is_file():
             return
         event = parse_event(host, kind, sys.stdin.buffer.read(_MAX_INPUT_BYTES).decode("utf-8", "replace"))
@@ -58,6 +58,14 @@ def run(arguments: Sequence[str]) -> None:
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - a hook must not stop its host; the log names the error
         _log(root, error)
+
+
+def _folder() -> Path:
+    """Return the working folder, which may be gone: a work tree that was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path("/")
 
 
 def _answer(root: Path, event: HostEvent, most_chars: int) -> str:

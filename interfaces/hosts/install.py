@@ -23,7 +23,7 @@ from agent_home.home import Home
 
 from .event import HOSTS
 
-__all__ = ["SettingsChange", "SettingsUnreadable", "handler", "install", "settings_path", "uninstall"]
+__all__ = ["SettingsChange", "SettingsUnreadable", "handler", "install", "program", "settings_path", "uninstall"]
 
 Scope = Literal["user", "project"]
 #: Of each host, the file with its hooks, below the user's or the project's folder.
@@ -36,7 +36,10 @@ _FILES: Mapping[str, Mapping[Scope, str]] = {
 _SECONDS = {"session-start": 30, "user-prompt": 20, "stop": 10, "pre-compact": 10, "session-end": 3}
 #: Tokens of context that Codex takes from our hooks, which give it at most half of that.
 _CODEX_TOKENS, _CODEX_CHARS = 12_000, 24_000
-_OURS = re.compile(r"\bhook (?:session-start|user-prompt|stop|pre-compact|session-end) --host ")
+_OURS = re.compile(
+    r"(?:\bmemory|\binterfaces\.entry)['\"]? hook (?:session-start|user-prompt|stop|pre-compact|session-end)"
+    r" --host (?:claude-code|codex|gemini)\b"
+)
 _RECORD = "hosts"
 
 
@@ -92,7 +95,7 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange
 
 def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
     """Return the hook of *host* for the event *kind*, as its settings write it."""
-    words = [*_program(), "hook", kind, "--host", host, "--home", str(home.root)]
+    words = [*program(), "hook", kind, "--host", host, "--home", str(home.root)]
     seconds = _SECONDS[kind]
     handler: dict[str, Any] = {"type": "command"}
     if host == "codex":
@@ -132,7 +135,7 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
     return change
 
 
-def _program() -> list[str]:
+def program() -> list[str]:
     """Return the command line of this program: its console script, or the interpreter with its module."""
     script = Path(sys.executable).with_name("memory")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "interfaces.entry"]
@@ -145,7 +148,10 @@ def _without_ours(settings: dict[str, Any]) -> dict[str, Any]:
         return settings
     kept: dict[str, Any] = {}
     for name, groups in hooks.items():
-        left = [group for group in map(_group_without_ours, groups) if group] if isinstance(groups, list) else groups
+        left = groups
+        if isinstance(groups, list):
+            pairs = [(group, _group_without_ours(group)) for group in groups]
+            left = [kept for group, kept in pairs if kept or not group]
         if left or not groups:
             kept[name] = left
     changed = {key: value for key, value in settings.items() if key != "hooks"}
@@ -199,9 +205,14 @@ def _rendered(settings: Mapping[str, Any], before: str | None) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.agent-home")
-    storage.stage(staged, text.encode())
-    storage.replace(staged, path.resolve())
+    target = path.resolve()  # a link may lead to another file system
+    staged = target.with_name(f".{target.name}.agent-home")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise SettingsUnreadable(path, "has half of a character") from error
+    storage.stage(staged, data)
+    storage.replace(staged, target)
 
 
 def _remember(home: Home, path: Path, before: str | None, after: str) -> None:

@@ -17,14 +17,25 @@ from agent_home.git_folder import state_folder
 
 from .event import HostEvent
 
-__all__ = ["ERRORS", "append", "drop", "folder", "forget_first_prompt", "is_first_prompt", "note_error", "take"]
+__all__ = [
+    "ERRORS",
+    "MOST_CHARS",
+    "append",
+    "drop",
+    "folder",
+    "forget_first_prompt",
+    "is_first_prompt",
+    "note_error",
+    "take",
+    "waits",
+]
 
 _QUEUE, _TAKEN = "queue.jsonl", "taken.jsonl"
 #: Log of hooks that failed: a time, the kind of the error and its place, one a line.
 ERRORS = "hooks.log"
 _MAX_LOG_BYTES = 64 << 10
 #: Characters of a last message that are kept. A longer one stands in the transcript.
-_MOST_CHARS = 200_000
+MOST_CHARS = 200_000
 
 
 def folder(root: Path) -> Path:
@@ -38,7 +49,7 @@ def append(root: Path, event: HostEvent) -> None:
     Raises:
         OSError: the disk is full, or the folder cannot be written.
     """
-    row = {"at": time.time(), **event._asdict(), "prompt": "", "last_message": event.last_message[:_MOST_CHARS]}
+    row = {"at": time.time(), **event._asdict(), "prompt": "", "last_message": event.last_message[:MOST_CHARS]}
     place = folder(root)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     _append(place / _QUEUE, json.dumps(row).encode() + b"\n")
@@ -79,7 +90,7 @@ def take(root: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except ValueError:
             continue
-        if isinstance(row, dict) and isinstance(row.get("session"), str) and isinstance(row.get("at"), float):
+        if isinstance(row, dict) and _is_event(row):
             rows.append(row)
     return rows
 
@@ -109,10 +120,27 @@ def _mark(root: Path, session: str) -> Path:
     return folder(root) / f"prompted-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
+def _is_event(row: dict[str, Any]) -> bool:
+    texts = ("host", "kind", "session", "transcript", "cwd", "last_message")
+    return all(isinstance(row.get(name), str) for name in texts) and isinstance(row.get("at"), float)
+
+
+def waits(root: Path) -> bool:
+    """Return whether an event waits for a worker."""
+    try:
+        return (folder(root) / _QUEUE).stat().st_size > 0
+    except OSError:
+        return False
+
+
 def _append(path: Path, data: bytes, *, durable: bool = False) -> None:
     descriptor = _open_locked(path)
     try:
-        os.write(descriptor, data)
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":  # a line that was cut off must not take this one along
+            data = b"\n" + data
+        while data:
+            data = data[os.write(descriptor, data) :]
         if durable:
             os.fsync(descriptor)
     finally:

@@ -6,9 +6,10 @@ worker tries again.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from agent_home.clock import now
 from agent_home.errors import HomeError, Locked
 from agent_home.git_folder import main_worktree
 from agent_home.home import Home
-from agent_home.imports import host_messages, import_host
+from agent_home.imports import host_messages, import_host, strip_injected
 from agent_home.imports.host_memory import copy_notes
 from agent_home.lock import hold
 from distill.errors import DistillError, EmptySession, NoSuchSession
@@ -41,14 +42,22 @@ def work(home: Home) -> list[str]:
     Does nothing while another worker runs, which looks into the queue again before it ends.
     """
     closed: list[str] = []
-    try:
-        with hold(queue.folder(home.root) / "worker.lock", 0):
-            while events := queue.take(home.root):
-                closed += _settle(home, _with_events(read_open(home.root), events))
-                queue.drop(home.root)
-            closed += _settle(home, read_open(home.root))
-    except Locked:
-        return []
+    again = True
+    while again:
+        try:
+            with hold(queue.folder(home.root) / "worker.lock", 0):
+                closed += _work_once(home)
+        except Locked:
+            break
+        again = queue.waits(home.root)  # an event that came while the lock was given back
+    return closed
+
+
+def _work_once(home: Home) -> list[str]:
+    """Settle what the queue and the record hold. Without an event, the record alone."""
+    events = queue.take(home.root)
+    closed = _settle(home, _with_events(read_open(home.root), events))
+    queue.drop(home.root)
     return closed
 
 
@@ -62,10 +71,12 @@ def _with_events(known: Mapping[str, OpenSession], events: Sequence[Mapping[str,
             host=event["host"],
             session=event["session"],
             transcript=event.get("transcript") or (before.transcript if before else ""),
-            cwd=event.get("cwd") or (before.cwd if before else ""),
+            cwd=event["cwd"].replace("\0", "") or (before.cwd if before else ""),
             at=event["at"],
             ended=event["kind"] == "session-end",
             last_message=event.get("last_message") or (before.last_message if before else ""),
+            failures=before.failures if before else 0,
+            problem=before.problem if before else "",
         )
     return found
 
@@ -75,9 +86,10 @@ def _settle(home: Home, sessions: Mapping[str, OpenSession]) -> list[str]:
     closed, left = [], {}
     for key, item in sessions.items():
         try:
-            names = _imported(home, item)
-            if item.ended or time.time() - item.at > _QUIET_S:
-                closed += _closed(home, names or [item.session])
+            ends = item.ended or time.time() - item.at > _QUIET_S
+            names = _imported(home, item, ends=ends)
+            if ends:
+                closed += _closed(home, dict.fromkeys(names or [item.session]))
             else:
                 left[key] = replace(item, failures=0, problem="")
         except (HomeError, DistillError, OSError, ValueError) as error:
@@ -86,21 +98,24 @@ def _settle(home: Home, sessions: Mapping[str, OpenSession]) -> list[str]:
     return closed
 
 
-def _imported(home: Home, item: OpenSession) -> list[str]:
-    """Append what the host's file holds, and the last message if the file does not have it yet."""
+def _imported(home: Home, item: OpenSession, *, ends: bool) -> list[str]:
+    """Append what the host's file holds, and return the names of its sessions.
+
+    The last message is added when the session *ends* and the file does not have it, because the file lags.
+    """
     path = Path(item.transcript)
     if not item.transcript or not path.is_file():
-        if item.last_message:
-            return _append_last(home, item)
-        return []
-    _wait_for(path, item)
+        return _append_last(home, item, item.session) if ends and item.last_message.strip() else []
+    if ends:
+        _wait_for(path, item)
     done = import_host(home, item.host, path, cwd=item.cwd)
     if item.host == "claude-code":
         project = main_worktree(Path(item.cwd)).name if item.cwd else path.parent.name
         copy_notes(home, item.host, project, path.parent / "memory", now=now())
-    if item.last_message.strip() and not _holds(path, item):
-        return [*done.sessions, *_append_last(home, item)]
-    return list(done.sessions)
+    names = list(done.sessions) or list(dict.fromkeys(found.session for found in host_messages(item.host, path)))
+    if ends and item.last_message.strip() and not _holds(path, item):
+        return [*names, *_append_last(home, item, names[0] if names else item.session)]
+    return names
 
 
 def _wait_for(path: Path, item: OpenSession) -> None:
@@ -111,17 +126,24 @@ def _wait_for(path: Path, item: OpenSession) -> None:
 
 
 def _holds(path: Path, item: OpenSession) -> bool:
-    last = item.last_message.strip()
-    return any(message.content.strip() == last for message in host_messages(item.host, path))
+    last = _as_imported(item.last_message)
+    return any(_as_imported(message.content) == last for message in host_messages(item.host, path))
 
 
-def _append_last(home: Home, item: OpenSession) -> list[str]:
+def _as_imported(text: str) -> str:
+    """Return *text* as an import keeps it, as far as the queue has it."""
+    return strip_injected(text.replace("\0", ""))[0].strip()[: queue.MOST_CHARS // 2]
+
+
+def _append_last(home: Home, item: OpenSession, session: str) -> list[str]:
     ts = datetime.fromtimestamp(item.at, UTC).isoformat(timespec="seconds")
-    row = {"role": "assistant", "content": item.last_message, "id": f"last-{int(item.at)}", "ts": ts, "cwd": item.cwd}
-    return list(AgentHome(home).append(item.session, [row]).sessions)
+    name = f"last-{hashlib.sha256(item.last_message.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    row = {"role": "assistant", "content": item.last_message, "id": name, "ts": ts, "cwd": item.cwd}
+    AgentHome(home).append(session, [row])
+    return [session]
 
 
-def _closed(home: Home, names: Sequence[str]) -> list[str]:
+def _closed(home: Home, names: Iterable[str]) -> list[str]:
     """Close the sessions *names*. One without a turn, as a session that was opened and left, is no failure."""
     closed = []
     for name in names:

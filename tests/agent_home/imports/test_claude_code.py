@@ -263,3 +263,47 @@ def test_an_edit_of_the_agent_leaves_no_fingerprint_of_its_own_words() -> None:
     result = row("user", [{"type": "tool_result", "content": "ok"}], toolUseResult={"newString": PAGE, "x": "A" * 300})
     (message,) = parse([result, row("assistant", "It costs 312 euros.", uuid="u2")], salt="salt").messages
     assert not any(found.share(fingerprint(PAGE, "salt"))[0] for found in decode_fingerprints(message.heard))
+
+
+def todo(content: Any, status: Any = "pending") -> dict[str, Any]:
+    return {"content": content, "status": status, "activeForm": f"Doing {content}"}
+
+
+def test_items_of_a_to_do_list_that_are_not_done_become_one_line_each() -> None:
+    todos = [todo("Write the\nmigration", "in_progress"), todo("Tell Vigo"), todo("Read the log", "completed")]
+    ((role, content),) = contents(row("assistant", [tool("TodoWrite", todos=todos)]))
+    assert (role, content) == ("tool", "To do: Write the migration\nTo do: Tell Vigo")
+
+
+def test_a_list_that_is_done_is_a_tool_that_changes_nothing() -> None:
+    parsed = parse([row("assistant", [tool("TodoWrite", todos=[todo("Read the log", "completed")])])])
+    assert (parsed.messages, parsed.skipped) == ((), Counter({"tool-use": 1}))
+
+
+def test_a_long_list_keeps_its_first_items_and_a_long_item_its_beginning() -> None:
+    ((_, content),) = contents(
+        row("assistant", [tool("TodoWrite", todos=[todo(f"{n} {'x' * 400}") for n in range(50)])])
+    )
+    kept = content.splitlines()
+    assert [line.split()[2] for line in kept] == [str(number) for number in range(20)]
+    assert {len(line) for line in kept} == {200}
+
+
+@pytest.mark.parametrize(
+    "todos",
+    [None, "Pay", 7, {"content": "Pay", "status": "pending"}, [None, 7, "Pay", []], [todo("Pay", "PENDING")],
+     [todo("Pay", None)], [todo(None)], [todo(["Pay"])], [todo({"content": "Pay"})], [todo(" \n ")]],
+)  # fmt: skip
+def test_a_list_of_another_shape_has_no_item(todos: Any) -> None:
+    assert contents(row("assistant", [tool("TodoWrite", todos=todos)])) == []
+
+
+@pytest.mark.parametrize("status", [[], {}, ["pending"]])
+def test_a_status_of_a_wrong_type_is_no_error(status: Any) -> None:
+    assert contents(row("assistant", [tool("TodoWrite", todos=[todo("Pay", status)])])) == []
+
+
+def test_what_a_to_do_list_repeats_in_the_result_leaves_no_fingerprint() -> None:
+    result = row("user", [{"type": "tool_result", "content": "ok"}], toolUseResult={"newTodos": [todo(PAGE)]})
+    (message,) = parse([result, row("assistant", "It costs 312 euros.", uuid="u2")], salt="salt").messages
+    assert not any(found.share(fingerprint(PAGE, "salt"))[0] for found in decode_fingerprints(message.heard))

@@ -167,3 +167,115 @@ def test_a_host_that_names_no_folder_gets_that_of_the_session(home: Home, now: d
     import_host(home, "gemini", file, cwd="/work/shop", now=now)
     (stored,) = [turn.message for item in transcript.sessions(home) for turn in transcript.read(item.path)]
     assert stored.cwd == "/work/shop"
+
+
+HOST_FILES: dict[str, tuple[dict[str, Any], ...]] = {
+    "claude-code": (
+        {
+            "type": "user", "uuid": "u1", "sessionId": "s1", "cwd": "/srv",
+            "message": {"role": "user", "content": "Hello"},
+        },
+        {
+            "type": "assistant", "uuid": "u2", "sessionId": "s1", "cwd": "/srv",
+            "message": {"role": "assistant", "content": [{"type": "text", "text": "Hello, Sam."}]},
+        },
+    ),
+    "codex": (
+        {"type": "session_meta", "payload": {"id": "s1", "cwd": "/srv"}},
+        *(
+            {"type": "response_item", "payload": {"type": "message", "role": role, "content": [{"text": text}]}}
+            for role, text in (("user", "Hello"), ("assistant", "Hello, Sam."))
+        ),
+    ),
+    "gemini": (
+        {"sessionId": "s1", "kind": "main"},
+        {"id": "m1", "type": "user", "content": [{"text": "Hello"}]},
+        {"id": "m2", "type": "gemini", "content": "Hello, Sam."},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=list(HOST_FILES))
+def host(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def host_file(host: str, tmp_path: Path) -> Path:
+    return write(tmp_path / "s1.jsonl", *map(json.dumps, HOST_FILES[host]))
+
+
+def test_a_session_of_each_host_is_imported_once_and_goes_on(
+    home: Home, host: str, host_file: Path, now: datetime
+) -> None:
+    lines = host_file.read_bytes().splitlines(keepends=True)
+    host_file.write_bytes(b"".join(lines[:-1]) + lines[-1][:12])
+    first = import_host(home, host, host_file, now=now)
+    assert (first.sessions, first.messages, first.waiting) == (("s1",), 1, 1)
+    host_file.write_bytes(b"".join(lines))
+    second = import_host(home, host, host_file, now=now)
+    assert (second.messages, second.duplicates) == (1, 1)
+    assert import_host(home, host, host_file, now=now).messages == 0
+    assert stored(home, "s1") == ["Hello", "Hello, Sam."]
+
+
+def test_the_folder_of_the_file_counts_before_that_of_the_session(
+    home: Home, host: str, host_file: Path, now: datetime
+) -> None:
+    import_host(home, host, host_file, cwd="/elsewhere", now=now)
+    path = transcript.session_path(home, "s1")
+    assert path is not None
+    assert {turn.message.cwd for turn in transcript.read(path)} == {"/elsewhere" if host == "gemini" else "/srv"}
+
+
+def test_messages_of_a_host_stand_as_they_are_and_nothing_is_stored(
+    home: Home, host: str, host_file: Path, now: datetime
+) -> None:
+    found = host_messages(host, host_file)
+    assert [(item.session, item.role, item.content) for item in found] == [
+        ("s1", "user", "Hello"), ("s1", "assistant", "Hello, Sam."),
+    ]  # fmt: skip
+    assert list(transcript.sessions(home)) == []
+
+
+def test_an_unknown_host_is_an_error_and_a_missing_file_is_named(
+    home: Home, host: str, host_file: Path, now: datetime
+) -> None:
+    with pytest.raises(KeyError):
+        import_host(home, "no-host", host_file, now=now)
+    host_file.unlink()
+    assert [item.path for item in import_host(home, host, host_file, now=now).unread] == [host_file]
+    with pytest.raises(FileNotFoundError):
+        host_messages(host, host_file)
+
+
+def test_a_secret_in_a_file_of_a_host_is_not_stored(home: Home, host: str, host_file: Path, now: datetime) -> None:
+    host_file.write_text(host_file.read_text().replace("Hello, Sam.", f"The key is {KEY}"))
+    assert import_host(home, host, host_file, now=now).redacted == 1
+    assert KEY not in "".join(stored(home, "s1"))
+    assert [KEY in item.content for item in host_messages(host, host_file)] == [False, True]
+
+
+def test_appended_rows_belong_to_the_session_that_is_named(home: Home, now: datetime) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "session": "other", "role": "user", "content": "Hello"},
+        {"id": "2", "role": "nobody", "content": "x"},
+        {"id": "3", "role": "user"},
+        {"id": "4", "role": "user", "content": "<agent-home>\nThe server is called heron\n</agent-home>"},
+    ]
+    done = import_messages(home, "talk", rows, now=now)
+    assert (done.sessions, done.messages, done.skipped.total()) == (("talk",), 1, 3)
+    assert stored(home, "talk") == ["Hello"]
+    assert transcript.session_path(home, "other") is None
+
+
+def test_a_known_id_with_other_words_is_kept_beside_the_first(home: Home, now: datetime) -> None:
+    assert import_messages(home, "talk", [{"id": "1", "role": "user", "content": "Hello"}], now=now).revised == 0
+    changed = import_messages(home, "talk", [{"id": "1", "role": "user", "content": "Hello there"}], now=now)
+    assert (changed.messages, changed.revised) == (1, 1)
+    assert stored(home, "talk") == ["Hello", "Hello there"]
+
+
+def test_no_rows_make_no_session(home: Home, now: datetime) -> None:
+    assert import_messages(home, "talk", [], now=now).sessions == ()
+    assert transcript.session_path(home, "talk") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from agent_home.imports.tool_notes import command_note, commit_lines, shortened, strings_in
@@ -31,3 +33,47 @@ def test_a_long_note_is_cut() -> None:
 
 def test_the_texts_in_a_value_come_in_order() -> None:
     assert list(strings_in({"a": ["x", {"b": "y"}, 3, None], "c": " ", "d": "z"})) == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("text", ["", "x", "git commit " * 30, "提交" * 150, "x" * 200, "x" * 201])
+def test_no_note_is_longer_than_200_characters_or_has_two_lines(text: str) -> None:
+    note = command_note("Bash", f"git commit -m 'a\nb\r\n\t{text}'")
+    assert len(note) <= 200
+    assert "\n" not in note
+    assert "\r" not in note
+    assert note.startswith("Bash git commit -m 'a b")
+
+
+def test_a_cut_note_says_so_and_one_that_fits_does_not() -> None:
+    assert shortened("x" * 201) == "x" * 199 + "…"
+    assert shortened("x" * 200) == "x" * 200
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[main] 3f9c2e1 x", "[main 3f9c2e] six digits", "[main 3f9c2e1]", " [main 3f9c2e1] indented", "[a b 3f9c2e1] x",
+        "[main 3f9c2e1] ", "[main 3F9C2E1] upper case", "x [main 3f9c2e1] in the middle",
+    ],
+)  # fmt: skip
+def test_a_line_that_git_does_not_write_is_no_commit(line: str) -> None:
+    assert list(commit_lines(line)) == []
+
+
+def test_texts_lie_as_deep_as_they_like() -> None:
+    value: object = "deep"
+    for _ in range(50_000):
+        value = [value]
+    assert list(strings_in(value)) == ["deep"]
+
+
+@pytest.mark.parametrize("unit", ["git -c a ", ";", "; ", "( sudo ", "git ", "-c a ", "&git"])
+def test_a_hostile_command_takes_time_that_grows_with_it(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = f"git {unit * (size // len(unit))}"
+        start = time.process_time()
+        command_note("Bash", text)
+        return time.process_time() - start
+
+    small = min(seconds(20_000) for _ in range(3))
+    assert min(seconds(160_000) for _ in range(2)) < 24 * max(small, 0.003)

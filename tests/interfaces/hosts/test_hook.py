@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_home.home import Home
+from agent_home.store.machine_state import hold_home
 from interfaces.api import AgentHome
 from interfaces.hosts import queue
+from interfaces.hosts.event import EVENTS, HOSTS
 from interfaces.hosts.hook import MOST_CHARS
 
 HOOK = "from interfaces.entry import main; main()"
 EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/", "last_assistant_message": "Done."}
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_outlives_its_test(tmp_path: Path) -> Iterator[None]:
+    """Wait for the workers that hooks started, which would write into a folder that is removed."""
+    yield
+    while _at_work(tmp_path):
+        time.sleep(0.05)
+
+
+def _at_work(folder: Path) -> bool:
+    name = os.fsencode(folder)
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if name in place.read_bytes():
+                return True
+    return False
 
 
 def hook(home: Path, kind: str, given: str | bytes, *more: str, host: str = "claude-code", **variables: str) -> str:
@@ -131,3 +154,156 @@ def test_a_home_in_the_folder_of_a_stranger_is_not_used(home: Home) -> None:
         check=True,
     )  # fmt: skip
     assert b"agent-home" in done.stdout
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_answer_is_the_json_of_the_host_and_nothing_more(home: Home, host: str) -> None:
+    AgentHome(home).append("old", [{"role": "user", "content": "Our invoices database is PostgreSQL 16."}])
+    asked = {**EVENT, "prompt": "Which database do we use for invoices?"}
+    printed = json.loads(hook(home.root, "user-prompt", json.dumps(asked), host=host))
+    text = printed["hookSpecificOutput"]["additionalContext"]
+    name = HOSTS[host]["user-prompt"]
+    assert printed == {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    assert text.startswith("<agent-home>\n")
+    assert text.endswith("\n</agent-home>")
+
+
+@pytest.mark.parametrize("source", ["resume", "compact"])
+def test_the_first_prompt_after_each_start_adds_what_is_known(home: Home, source: str) -> None:
+    queue.is_first_prompt(home.root, EVENT["session_id"])
+    hook(home.root, "session-start", json.dumps({**EVENT, "source": source}))
+    assert queue.is_first_prompt(home.root, EVENT["session_id"])
+
+
+def test_another_session_does_not_take_the_first_prompt_of_this_one(home: Home) -> None:
+    AgentHome(home).append("old", [{"role": "user", "content": "Our invoices database is PostgreSQL 16."}])
+    asked = {**EVENT, "prompt": "Which database do we use for invoices?"}
+    for session in ("s1", "s2"):
+        assert "PostgreSQL 16" in context(hook(home.root, "user-prompt", json.dumps({**asked, "session_id": session})))
+
+
+def test_a_limit_that_is_given_counts(home: Home) -> None:
+    text = context(hook(home.root, "session-start", json.dumps(EVENT), "--max-chars", "2000", host="codex"))
+    assert len(text) <= 2_000
+    assert text.endswith("</agent-home>")
+
+
+@pytest.mark.parametrize("limit", ["-5", "many", "999"])
+def test_a_limit_that_is_none_prints_nothing(home: Home, limit: str) -> None:
+    assert hook(home.root, "session-start", json.dumps(EVENT), "--max-chars", limit) == ""
+
+
+@pytest.mark.parametrize("kind", ["session-start", "user-prompt"])
+@pytest.mark.parametrize("given", ["{", "[" * 200_000, '{"prompt": "x"}', b"\xff\xfe\x00"], ids=range(4))
+def test_bad_input_prints_nothing_where_context_is_asked_for(home: Home, kind: str, given: str | bytes) -> None:
+    assert hook(home.root, kind, given) == ""
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_odd_characters_stop_no_event(home: Home, kind: str) -> None:
+    odd = "lone \ud800 and \0 and \u2028"
+    told = dict.fromkeys(("session_id", "transcript_path", "cwd", "prompt", "last_assistant_message"), odd)
+    printed = hook(home.root, kind, json.dumps({**told, "source": 7}))
+    assert not printed or context(printed).startswith("<agent-home>")
+    assert bool(printed) == (kind == "session-start")
+
+
+def test_a_prompt_of_megabytes_is_asked_with_its_beginning(home: Home) -> None:
+    AgentHome(home).append("old", [{"role": "user", "content": "Our invoices database is PostgreSQL 16."}])
+    asked = {**EVENT, "prompt": f"Which database do we use for invoices? {'x ' * 1_500_000}"}
+    assert "PostgreSQL 16" in context(hook(home.root, "user-prompt", json.dumps(asked)))
+
+
+@pytest.mark.parametrize("kind", ["session-start", "session-end"])
+def test_five_megabytes_print_nothing(home: Home, kind: str) -> None:
+    assert hook(home.root, kind, json.dumps({**EVENT, "prompt": "x" * (5 << 20)})) == ""
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_a_folder_that_cannot_be_written_prints_nothing(home: Home, kind: str) -> None:
+    queue.folder(home.root).parent.mkdir(parents=True, exist_ok=True)
+    queue.folder(home.root).write_text("a file lies here")
+    assert hook(home.root, kind, json.dumps({**EVENT, "prompt": "Which database?"})) == ""
+    assert queue.folder(home.root).read_text() == "a file lies here"
+
+
+def test_a_home_that_is_a_file_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("no folder")
+    assert hook(tmp_path / "home", "session-start", json.dumps(EVENT)) == ""
+
+
+def test_a_manifest_that_was_never_good_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "agent.toml").write_text("[[[")
+    assert hook(tmp_path, "session-start", json.dumps(EVENT)) == ""
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_a_held_write_lock_keeps_no_event_waiting(home: Home, kind: str) -> None:
+    with hold_home(home):
+        printed = hook(home.root, kind, json.dumps({**EVENT, "transcript_path": "/none", "last_assistant_message": ""}))
+    assert bool(printed) == (kind == "session-start")
+
+
+def test_a_held_queue_ends_the_hook_within_its_time(home: Home) -> None:
+    queue.folder(home.root).mkdir(parents=True)
+    with (queue.folder(home.root) / "queue.jsonl").open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert hook(home.root, "session-end", json.dumps(EVENT)) == ""
+    assert queue.take(home.root) == []
+
+
+@pytest.mark.parametrize("switch", ["1", "", "yes"])
+def test_only_a_zero_switches_a_hook_off(home: Home, switch: str) -> None:
+    hook(home.root, "stop", json.dumps(EVENT), AGENT_HOME_HOOKS=switch)
+    assert len(queue.take(home.root)) == 1
+
+
+def test_a_working_folder_that_is_gone_loses_no_event(home: Home, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = (
+        f"import os, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); os.rmdir({str(gone)!r}); "
+        f"sys.argv = ['memory', 'hook', 'stop', '--host', 'codex', '--home', {str(home.root)!r}]; {HOOK}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=gone, input=json.dumps(EVENT).encode(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(queue.take(home.root)) == 1
+
+
+def test_an_error_is_noted_without_the_words_of_anybody(home: Home) -> None:
+    hook(home.root, "stop", '{"session_id": "s", "prompt": "my password is hunter2"')
+    log = (queue.folder(home.root) / queue.ERRORS).read_text()
+    assert "JSONDecodeError" in log
+    assert "hunter2" not in log
+    assert len(log.splitlines()) == 1
+
+
+SLOW = {"apsw", "click", "fastembed", "markdown_it", "numpy", "onnxruntime", "re2", "sqlite_vec", "tokenizers"}
+
+
+@pytest.mark.parametrize("kind", ["stop", "pre-compact", "session-end"])
+def test_events_that_are_queued_load_nothing_slow(home: Home, kind: str) -> None:
+    code = (
+        f"import json, sys; sys.argv = ['memory', 'hook', {kind!r}, '--host', 'codex', '--home', {str(home.root)!r}]; "
+        f"{HOOK}; print(json.dumps(sorted(sys.modules)))"
+    )
+    given = json.dumps(EVENT)
+    done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout)
+    assert "interfaces.hosts.queue" in loaded
+    assert SLOW & {name.partition(".")[0] for name in loaded} == set()
+
+
+def test_a_host_that_is_gone_does_not_make_the_hook_fail(home: Home) -> None:
+    command = [sys.executable, "-c", HOOK, "hook", "session-start", "--host", "codex", "--home", str(home.root)]
+    environment = {**os.environ, "AGENT_HOME_SERVICE": "0"}
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command, input=json.dumps(EVENT).encode(), stdout=writing, stderr=subprocess.PIPE, env=environment, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "BrokenPipeError hook.py" in (queue.folder(home.root) / queue.ERRORS).read_text()

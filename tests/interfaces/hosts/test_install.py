@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
+import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_home.creation import create
 from agent_home.home import Home
 from interfaces.hosts.event import HOSTS
-from interfaces.hosts.install import SettingsUnreadable, install, settings_path, uninstall
+from interfaces.hosts.install import SettingsUnreadable, handler, install, settings_path, uninstall
 
 OTHERS: dict[str, Any] = {
     "model": "opus",
@@ -130,3 +134,203 @@ def test_the_command_that_is_written_answers_through_a_shell(home: Home, host: s
     done = subprocess.run(["sh", "-c", start], input=event, capture_output=True, text=True, check=True)
     name = HOSTS[host]["session-start"]
     assert json.loads(done.stdout)["hookSpecificOutput"]["hookEventName"] == name
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def commands(path: Path, event: str) -> list[str]:
+    groups = json.loads(path.read_text())["hooks"].get(event, [])
+    return [item["command"] for group in groups for item in group["hooks"]]
+
+
+ODD_FILES: dict[str, bytes] = {
+    "empty": b"",
+    "blank": b" \n\n",
+    "empty-object": b"{}",
+    "one-line": b'{"model":"opus","hooks":{}}',
+    "byte-order-mark": b'\xef\xbb\xbf{"model": "opus"}\n',
+    "windows": b'{\r\n\t"model": "opus",\r\n\t"hooks": {}\r\n}\r\n',
+    "odd-spaces": b'{ "b" :1,\n\n      "a": [ 1.0,1e2, -0.0 ] }',
+    "other-scripts": '{"name": "港口 \\u00e9 é", "emoji": "⚓"}'.encode(),
+    "empty-event": b'{"hooks": {"Stop": [], "SessionStart": []}}',
+}
+
+
+@pytest.mark.parametrize("name", ODD_FILES)
+def test_the_old_bytes_come_back_whatever_they_were(home: Home, host: str, path: Path, name: str) -> None:
+    written(path, ODD_FILES[name])
+    assert install(home, host, path, apply=True).changed
+    assert len(ours(path)) == 5
+    install(home, host, path, apply=True)
+    uninstall(home, path, apply=True)
+    assert path.read_bytes() == ODD_FILES[name]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("groups", ["[null]", "[{}]", '[{"hooks": "x"}, ""]'])
+def test_groups_of_another_shape_stay_as_they_are(home: Home, host: str, path: Path, groups: str) -> None:
+    before = f'{{"hooks": {{"Other": {groups}}}}}'
+    written(path, before)
+    install(home, host, path, apply=True)
+    assert json.loads(path.read_text())["hooks"]["Other"] == json.loads(groups)
+    uninstall(home, path, apply=True)
+    assert path.read_text() == before
+
+
+def test_unknown_keys_their_order_and_the_indent_stay(home: Home, host: str, path: Path) -> None:
+    settings = {"z": 1, "hooks": {"Zz": [{"hooks": []}]}, "a": {"é": None}, "港": [True, 1.5]}
+    written(path, json.dumps(settings, indent=3, ensure_ascii=False))
+    install(home, host, path, apply=True)
+    text = path.read_text()
+    after = json.loads(text)
+    assert list(after) == list(settings)
+    assert next(iter(after["hooks"])) == "Zz"
+    assert {**after, "hooks": settings["hooks"]} == settings
+    assert '\n   "z": 1' in text
+    assert '"港"' in text
+
+
+def test_hooks_of_others_in_a_group_of_ours_stay(home: Home, host: str, path: Path) -> None:
+    event = HOSTS[host]["stop"]
+    install(home, host, path, apply=True)
+    settings = json.loads(path.read_text())
+    mine = {"type": "command", "command": "notify-send done"}
+    settings["hooks"][event][0] = {"matcher": "*", "hooks": [mine, *settings["hooks"][event][0]["hooks"]]}
+    written(path, json.dumps(settings, indent=2))
+    install(home, host, path, apply=True)
+    assert len(ours(path)) == 5
+    assert commands(path, event)[0] == "notify-send done"
+    uninstall(home, path, apply=True)
+    assert json.loads(path.read_text()) == {"hooks": {event: [{"matcher": "*", "hooks": [mine]}]}}
+
+
+def test_a_command_of_another_program_with_like_words_stays(home: Home, host: str, path: Path) -> None:
+    other = "pager hook stop --host laptop"
+    written(path, json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": other}]}]}}))
+    install(home, host, path, apply=True)
+    assert other in commands(path, "Stop")
+
+
+def test_two_homes_replace_one_another_and_either_takes_the_hooks_out(
+    home: Home, host: str, path: Path, tmp_path: Path, now: datetime
+) -> None:
+    written(path, '{"model": "opus"}')
+    install(home, host, path, apply=True)
+    other = create(tmp_path / "other", name="Other", now=now).home
+    install(other, host, path, apply=True)
+    assert len(ours(path)) == 5
+    assert all(str(other.root) in command for command in ours(path))
+    uninstall(home, path, apply=True)
+    assert json.loads(path.read_text()) == {"model": "opus"}
+
+
+def test_taking_out_what_is_not_there_changes_nothing(home: Home, host: str, path: Path) -> None:
+    assert not uninstall(home, path, apply=True).changed
+    assert not path.parent.exists()
+    before = written(path, json.dumps(OTHERS)).read_bytes()
+    assert not uninstall(home, path, apply=True).changed
+    assert path.read_bytes() == before
+
+
+def test_a_second_round_puts_back_the_bytes_of_its_own_time(home: Home, host: str, path: Path) -> None:
+    for text in ('{"a":1}', '{ "b": [2] }', "{}"):
+        written(path, text)
+        install(home, host, path, apply=True)
+        uninstall(home, path, apply=True)
+        assert path.read_text() == text
+
+
+@pytest.mark.xfail(strict=True, reason="an empty folder is removed, whoever made it")
+def test_a_folder_that_was_there_stays(home: Home, host: str, path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    install(home, host, path, apply=True)
+    uninstall(home, path, apply=True)
+    assert path.parent.is_dir()
+
+
+@pytest.mark.xfail(strict=True, reason="the link is removed, and its target keeps our hooks")
+def test_a_link_to_a_file_that_is_not_there_yet_stays_a_link(home: Home, host: str, path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.json"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(target)
+    install(home, host, path, apply=True)
+    assert len(ours(target)) == 5
+    uninstall(home, path, apply=True)
+    assert path.is_symlink()
+    assert not target.exists()
+
+
+def test_a_link_to_another_disk_is_written_through(home: Home, host: str, path: Path) -> None:
+    places = [Path(name) for name in ("/dev/shm", tempfile.gettempdir(), Path.cwd()) if os.access(name, os.W_OK)]
+    elsewhere = [place for place in places if place.stat().st_dev != home.root.stat().st_dev]
+    if not elsewhere:
+        pytest.skip("one disk alone")
+    with tempfile.TemporaryDirectory(dir=elsewhere[0]) as folder:
+        target = written(Path(folder) / "settings.json", "{}\n")
+        path.parent.mkdir(parents=True)
+        path.symlink_to(target)
+        install(home, host, path, apply=True)
+        assert len(ours(target)) == 5
+
+
+def test_a_lone_surrogate_is_kept_or_named(home: Home, host: str, path: Path) -> None:
+    written(path, '{"x": "\\ud800"}')
+    try:
+        install(home, host, path, apply=True)
+    except SettingsUnreadable:
+        return
+    assert json.loads(path.read_text())["x"] == "\ud800"
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xff\xfe{}", b"[" * 100_000, b'"x"', b"null", b"{} {}", b'{"hooks": 7}'], ids=range(6)
+)
+def test_other_bytes_are_an_error_that_names_the_file(home: Home, host: str, path: Path, text: bytes) -> None:
+    written(path, text)
+    with pytest.raises(SettingsUnreadable, match="Nothing was changed") as raised:
+        install(home, host, path, apply=True)
+    assert str(path) in str(raised.value)
+    assert path.read_bytes() == text
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_the_mode_of_a_file_stays_and_a_new_one_is_private(home: Home, host: str, path: Path) -> None:
+    install(home, host, path, apply=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    written(path, '{"a": 1}')
+    install(home, host, path, apply=True)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", ["two  spaces", "it's", 'a "b"', "a\\b", "$HOME", "`id`", "港口", "-x; id", "%s&"])
+def test_every_word_of_the_command_is_quoted(tmp_path: Path, host: str, name: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    for kind in HOSTS[host]:
+        command = handler(Home(root), host, kind)["command"]
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'set -- {command}; for word; do printf "%s\\0" "$word"; done'],
+            capture_output=True, check=True,
+        )  # fmt: skip
+        words = done.stdout.decode().split("\0")[:-1]
+        at = words.index("hook")
+        assert words[at : at + 6] == ["hook", kind, "--host", host, "--home", str(root)]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_time_limits_are_in_the_unit_of_the_host(home: Home, host: str) -> None:
+    seconds = {kind: handler(home, host, kind)["timeout"] / (1000 if host == "gemini" else 1) for kind in HOSTS[host]}
+    assert all(1 < limit <= 60 for limit in seconds.values())
+    assert seconds["session-end"] <= 3
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_each_host_has_a_file_of_its_own(tmp_path: Path, scope: Any) -> None:
+    paths = [settings_path(host, scope, tmp_path) for host in HOSTS]
+    assert len(set(paths)) == len(HOSTS)
+    assert all(path.is_relative_to(tmp_path) and path.suffix == ".json" for path in paths)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -84,3 +88,134 @@ def test_a_large_log_begins_anew(home: Home) -> None:
     for _ in range(3):
         queue.note_error(home.root, "x" * 60_000)
     assert (queue.folder(home.root) / queue.ERRORS).stat().st_size < 140_000
+
+
+def write_queue(home: Home, data: bytes) -> Path:
+    path = queue.folder(home.root) / "queue.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(data)
+    return path
+
+
+def sessions(home: Home) -> list[str]:
+    return [row["session"] for row in queue.take(home.root)]
+
+
+def test_twenty_processes_lose_no_line(home: Home) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", APPEND, str(home.root), f"w{number}"]) for number in range(20)]
+    assert [writer.wait() for writer in writers] == [0] * 20
+    taken = sessions(home)
+    assert sorted(taken) == sorted(f"w{writer}-{number}" for writer in range(20) for number in range(20))
+    for writer in range(20):  # each writer's lines keep their order
+        assert [name for name in taken if name.startswith(f"w{writer}-")] == [f"w{writer}-{n}" for n in range(20)]
+
+
+def test_a_line_that_its_writer_did_not_end_loses_itself_alone(home: Home) -> None:
+    queue.append(home.root, HostEvent("codex", "stop", "first"))
+    write_queue(home, b'{"at": 1.0, "sess')
+    queue.append(home.root, HostEvent("codex", "stop", "last"))
+    assert sessions(home) == ["first", "last"]
+
+
+#: Take events on a disk with room for 400 bytes in a file: a longer write is cut off there, and is no error.
+TAKE_ON_A_FULL_DISK = (
+    "import resource, sys; from pathlib import Path; from agent_home import storage; "
+    "from interfaces.hosts import queue; "
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400)); queue.take(Path(sys.argv[1]))"
+)
+
+
+@pytest.mark.xfail(strict=True, reason="a short write is taken for a whole one, and the queue is emptied after it")
+def test_a_disk_that_fills_up_while_events_are_taken_loses_none(home: Home) -> None:
+    for number in range(5):
+        queue.append(home.root, HostEvent("codex", "stop", f"s{number}"))
+    subprocess.run([sys.executable, "-c", TAKE_ON_A_FULL_DISK, str(home.root)], capture_output=True, check=False)
+    assert sessions(home) == [f"s{number}" for number in range(5)]
+
+
+def test_a_full_disk_is_an_error_and_keeps_what_was_there(home: Home) -> None:
+    queue.append(home.root, HostEvent("codex", "stop", "first"))
+    size = (queue.folder(home.root) / "queue.jsonl").stat().st_size
+    code = (
+        "import resource, sys; from pathlib import Path; from interfaces.hosts import queue; "
+        "from interfaces.hosts.event import HostEvent; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+        "try:\n    queue.append(Path(sys.argv[1]), HostEvent('codex', 'stop', 'second'))\n"
+        "except OSError as error:\n    print(error.errno)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(home.root)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(errno.EFBIG)
+    assert sessions(home) == ["first"]
+
+
+def test_a_worker_that_died_before_it_emptied_the_queue_takes_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_descriptor: int, _length: int) -> None:
+        raise KeyboardInterrupt
+
+    queue.append(home.root, HostEvent("codex", "stop", "first"))
+    queue.append(home.root, HostEvent("codex", "session-end", "first"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            queue.take(home.root)
+    rows = queue.take(home.root)
+    assert {row["session"] for row in rows} == {"first"}
+    assert rows[-1]["kind"] == "session-end"
+    queue.drop(home.root)
+    assert sessions(home) == []
+
+
+@pytest.mark.parametrize("name", ["queue.jsonl", "taken.jsonl"])
+def test_a_link_is_not_read(home: Home, tmp_path: Path, name: str) -> None:
+    queue.append(home.root, HostEvent("codex", "stop", "kept"))
+    queue.take(home.root)
+    path = queue.folder(home.root) / name
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    elsewhere.write_text(json.dumps({"at": 1.0, "session": "planted"}) + "\n")
+    path.unlink()
+    path.symlink_to(elsewhere)
+    with pytest.raises(OSError, match=r"."):
+        queue.take(home.root)
+    assert "planted" in elsewhere.read_text()
+
+
+def test_a_link_in_the_place_of_the_log_is_not_followed(home: Home, tmp_path: Path) -> None:
+    queue.folder(home.root).mkdir(parents=True)
+    (queue.folder(home.root) / queue.ERRORS).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match=r"."):
+        queue.note_error(home.root, "x")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("text", ['a "quoted"\nname', "港口", "a\0b", "lone \ud800", "\u2028line"])
+def test_every_text_comes_back_as_it_was(home: Home, text: str) -> None:
+    event = HostEvent("codex", "stop", text, transcript=text, cwd=text, last_message=text)
+    queue.append(home.root, event)
+    queue.append(home.root, HostEvent("codex", "stop", "after"))
+    first, _ = queue.take(home.root)
+    assert HostEvent(**{name: first[name] for name in HostEvent._fields}) == event
+    assert [queue.is_first_prompt(home.root, text) for _ in range(2)] == [True, False]
+
+
+def test_a_long_last_message_is_kept_to_a_limit_and_the_next_line_whole(home: Home) -> None:
+    queue.append(home.root, HostEvent("codex", "stop", "long", last_message="港" * 3_000_000))
+    queue.append(home.root, HostEvent("codex", "stop", "after"))
+    long, after = queue.take(home.root)
+    assert len(long["last_message"]) == 200_000
+    assert after["session"] == "after"
+
+
+def test_events_of_a_lock_that_is_held_wait_for_it(home: Home) -> None:
+    path = write_queue(home, b"")
+    code = f"import sys; sys.argv[2:] = ['x']; {APPEND}"
+    with path.open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        writer = subprocess.Popen([sys.executable, "-c", code, str(home.root)])
+        with pytest.raises(subprocess.TimeoutExpired):
+            writer.wait(timeout=0.7)
+        assert os.fstat(held.fileno()).st_size == 0
+    assert writer.wait() == 0
+    assert len(sessions(home)) == 20
