@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from .audience import may_read
+from .audience import Audience, may_read
 from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
 from .git_folder import STATE, WORKTREE_STATE, state_folder, tracks
@@ -148,6 +148,8 @@ class Home:
     def may_read(self, relative: str, audience: str) -> bool:
         """Return whether *audience* may see that file. Prompt and recall use the same answer."""
         rules = self.manifest.audiences
+        if audience == Audience.owner:  # reads every file, whatever a link leads to
+            return True
         target = self._target(relative)
         if target and not may_read(rules, target, audience):  # a public name must not show a private file
             return False

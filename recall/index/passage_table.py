@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -43,6 +45,8 @@ _MOST_TABLES = 2
 _MOST_CHANGED, _CHANGED_SHARE = 2_048, 1 / 8
 #: Words and phrases of which a segment keeps the columns.
 _MOST_ANSWERS = 64
+#: Rows of one kind that are remembered of the index in one state: a passage with its text takes about a kilobyte.
+_MOST_READ = 16_384
 #: Changes that the index remembers.
 _LOGGED = 10_000
 
@@ -222,6 +226,8 @@ class PassageTable:
     files: int
     text_words: int
     all_words: int
+    #: What searches of this state have read of its rows, by kind and key. See :meth:`remember`.
+    _read: dict[str, dict[Any, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @classmethod
     def of(cls, segments: tuple[Segment, ...], number: int, token: int) -> PassageTable:
@@ -235,6 +241,18 @@ class PassageTable:
             text_words=sum(int(part.windows.lengths[part.alive].sum()) for part in segments),
             all_words=sum(int(part.sizes[part.alive].sum()) for part in segments),
         )
+
+    def remembered(self, kind: str, keys: Iterable[Hashable]) -> dict[Any, Any]:
+        """Return what is remembered of *keys*, by key."""
+        known = self._read.get(kind, {})
+        return {key: value for key in keys if (value := known.get(key)) is not None}  # another thread may clear it
+
+    def remember(self, kind: str, found: Mapping[Any, Any]) -> None:
+        """Keep what a search read of the index in this state, by key, for the next searches."""
+        known = self._read.setdefault(kind, {})
+        if len(known) + len(found) > _MOST_READ:
+            known.clear()
+        known.update(islice(found.items(), _MOST_READ))
 
     def windows_of(self, ids: Sequence[int]) -> ContextWindows:
         """Return the context windows that hold the passages *ids*, in order of file and number."""
@@ -251,10 +269,11 @@ def log_change(conn: apsw.Connection, file: int) -> None:
     conn.execute("DELETE FROM changes WHERE number <= (SELECT max(number) FROM changes) - ?", (_LOGGED,))
 
 
-def resident_table(conn: apsw.Connection, path: Path) -> PassageTable | None:
+def resident_table(conn: apsw.Connection, path: Path, *, searching: bool = True) -> PassageTable | None:
     """Return the passages of the index at *path* as *conn* sees them, or ``None`` while the process has no table.
 
-    A process that searched the index several times begins to read it, beside the searches.
+    A process that searched the index several times begins to read it, beside the searches. Without *searching*, this
+    call is none of them.
     """
     with _LOCK:
         known = _CACHE.pop(str(path), None) or _ReadPassages()
@@ -263,7 +282,7 @@ def resident_table(conn: apsw.Connection, path: Path) -> PassageTable | None:
             _CACHE.popitem(last=False)
         if known.table is not None:
             known.table = _refreshed(conn, known.table)
-        if known.table is not None or known.reading:
+        if known.table is not None or known.reading or not searching:
             return known.table
         known.searches += 1
         known.reading = known.searches > _SEARCHES_BEFORE

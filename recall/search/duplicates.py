@@ -8,9 +8,9 @@ speaker.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from agent_home.documents.entry import FIELDS, parse_entry
@@ -22,6 +22,8 @@ __all__ = ["PassageContent", "group_duplicates", "passage_content", "representat
 
 #: Statements that a new one is compared with word by word. Equal ones are found among all.
 _COMPARED = 100
+#: Passages of which a process keeps the words: about a kilobyte each.
+_KEPT = 8_192
 #: Layers, best first: files that a person can correct before conversations, living ones before the archive.
 _PREFERRED = ("memory", "knowledge", "projects", "daily", "sessions", "outputs", "archive")
 _BULLET = lazy_regex(r"^[ \t]*[-*+][ \t]+", re.MULTILINE)
@@ -66,11 +68,15 @@ class PassageContent:
 
 def passage_content(hit: HitLike) -> PassageContent:
     """Return the words of *hit* without the text that its file writes around them."""
-    text = hit.text
-    if hit.layer != "sessions":
+    return _content(hit.text, (hit.role, hit.name) if hit.layer == "sessions" else ())
+
+
+@lru_cache(maxsize=_KEPT)
+def _content(text: str, speaker: tuple[str, ...]) -> PassageContent:
+    """Return the words of a passage. A process that searches the same home again needs them again."""
+    if not speaker:
         entry = parse_entry(text if text.endswith("\n") else text + "\n")
         text = entry.text if entry else _SOURCES.sub("", _BULLET.sub("", _FIELD_LINE.sub("", text)))
-    speaker = (hit.role, hit.name) if hit.layer == "sessions" else ()
     return PassageContent(wording=Wording.of(text), speaker=speaker)
 
 
@@ -82,12 +88,12 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
     groups: list[list[Hits]] = []
     known: list[PassageContent] = []
     equal: dict[tuple[str, ...], list[int]] = {}
-    lengths: list[tuple[int, int]] = []  # pairs of words of the first statements, and their places, in order
+    similar: dict[tuple[str, str], list[int]] = {}  # places of the first statements, by the pairs of their signatures
     if count < 1:
         return groups
     for hit in hits:
         content = passage_content(hit)
-        place = next((at for at in _candidates(content, lengths, equal) if known[at].repeats(content)), None)
+        place = next((at for at in _candidates(content.wording, similar, equal) if known[at].repeats(content)), None)
         if place is not None:
             groups[place].append(hit)
             continue
@@ -95,7 +101,8 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
             break
         equal.setdefault(content.wording.words, []).append(len(groups))
         if len(groups) < _COMPARED:
-            insort(lengths, (len(content.wording.pairs), len(groups)))
+            for pair in content.wording.signature:
+                similar.setdefault(pair, []).append(len(groups))
         known.append(content)
         groups.append([hit])
     return groups
@@ -109,9 +116,8 @@ def representative(group: Sequence[Hits]) -> Hits:
 
 
 def _candidates(
-    content: PassageContent, lengths: Sequence[tuple[int, int]], equal: dict[tuple[str, ...], list[int]]
-) -> Iterator[int]:
-    """Yield the places of the statements that *content* may repeat: equal ones, then those of about its length."""
-    yield from equal.get(content.wording.words, ())
-    least, most = content.wording.similar_lengths
-    yield from sorted(at for _, at in lengths[bisect_left(lengths, (least, 0)) : bisect_left(lengths, (most + 1, 0))])
+    wording: Wording, similar: Mapping[tuple[str, str], list[int]], equal: Mapping[tuple[str, ...], list[int]]
+) -> list[int]:
+    """Return the places of the statements that *wording* may repeat: equal ones, then similar ones."""
+    found = {at for pair in wording.signature for at in similar.get(pair, ())}
+    return [*equal.get(wording.words, ()), *sorted(found)]

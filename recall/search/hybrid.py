@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -150,6 +150,7 @@ def search(
     duplicates: Duplicates = "show",
     unit: Unit = "passage",
     weights: RankingWeights | None = None,
+    with_parts: bool = True,
 ) -> SearchResult:
     """Return the *k* best passages for *query* among those that *audience* may read.
 
@@ -158,7 +159,8 @@ def search(
     "yesterday" in the query a meaning. Without it such words are ignored. *before* is an ISO 8601 time. What was said
     at that time or later is left out. With *duplicates* ``collapse`` one hit stands for all that say the same, and the
     *k* best statements are returned. With *unit* ``session`` one hit stands for each conversation or file, and
-    *duplicates* does not matter. *weights* replace those that *settings* imply.
+    *duplicates* does not matter. *weights* replace those that *settings* imply. Without *with_parts* the hits do not
+    have the parts of their scores.
 
     Raises:
         ValueError: an unknown mode, layer, unit or way with duplicates, or a negative *k*.
@@ -181,11 +183,12 @@ def search(
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
             ranking = apply_supersession(conn, windows, ranking)
+            ranked = _Ranked(conn, windows, ranking, table, EntryStandings(conn, table), with_parts)
             if unit == "session":
-                found_hits = [*islice(_hits(conn, windows, ranking, count, limits), count)]
-                hits = _standing(conn, _by_session(conn, windows, found_hits, _moment(before, now))[:k])
+                found_hits = [*islice(_hits(ranked, count, limits), count)]
+                hits = tuple(_by_session(conn, windows, found_hits, _moment(before, now))[:k])
             else:
-                hits = _best_hits(conn, windows, ranking, count, limits, duplicates)
+                hits = _best_hits(ranked, count, limits, duplicates)
     except schema.IndexCorrupt as error:
         return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
     except schema.CORRUPTION_ERRORS as error:
@@ -195,17 +198,22 @@ def search(
     return _result(hits, words, vectors, degraded, mode, start, asked=bool(asked.parsed.match))
 
 
-def _best_hits(
-    conn: apsw.Connection,
-    windows: ContextWindows,
-    ranking: Ranking,
-    count: int,
-    limits: _Limits,
-    duplicates: Duplicates,
-) -> tuple[Hit, ...]:
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Passages that were ranked, and what their hits are made from. *table* may know their rows already."""
+
+    conn: apsw.Connection
+    windows: ContextWindows
+    ranking: Ranking
+    table: PassageTable | None
+    standings: EntryStandings
+    with_parts: bool
+
+
+def _best_hits(ranked: _Ranked, count: int, limits: _Limits, duplicates: Duplicates) -> tuple[Hit, ...]:
     """Return the *count* best passages or statements, with what newer entries say of them."""
-    found = _with_standings(conn, _hits(conn, windows, ranking, count, limits), limits)
-    return tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
+    found = _with_standings(ranked.standings, _hits(ranked, count, limits), limits)
+    return tuple(islice(found, count) if duplicates == "show" else _collapsed(ranked.standings, found, count))
 
 
 def _unsearched(problem: str, start: float) -> SearchResult:
@@ -224,12 +232,6 @@ def _result(
         hits=hits, without_words=looked and not words.passages, degraded=(*degraded, *problems), ms=elapsed_ms(start),
         retriever_ms=times,
     )  # fmt: skip
-
-
-def _standing(conn: apsw.Connection, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    """Return *hits* with what newer entries say of their own."""
-    standings = EntryStandings(conn)
-    return tuple(replace(hit, standing=standings.of(hit.text, hit.layer)) for hit in hits)
 
 
 def _candidate_limit(count: int, before: str) -> int:
@@ -371,29 +373,31 @@ class _Limits:
         return bool(self.before) and not ts < self.before
 
 
-def _hits(
-    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, count: int, limits: _Limits
-) -> Iterator[Hit]:
-    """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them."""
+def _hits(ranked: _Ranked, count: int, limits: _Limits) -> Iterator[Hit]:
+    """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them.
+
+    They have their own standings already.
+    """
     yielded: set[str] = set()
-    for place, source, path, text, ts, session, name, role, heading, layer in _in_order(conn, windows, ranking, count):
+    shown_parts = ranked.ranking.parts if ranked.with_parts else {}
+    for place, score, row in _in_order(ranked, count):
+        source, path, text, ts, session, name, role, heading, layer = row
         if source in yielded or limits.hides(source, path) or limits.is_late(ts):
             continue
         yielded.add(source)
         yield Hit(
-            source=source, score=float(ranking.total[place]), text=text, layer=layer, ts=ts, path=path,
+            source=source, score=score, text=text, layer=layer, ts=ts, path=path,
             session=session, name=name, role=role, heading=heading,
-            parts={part: round(float(values[place]), 6) for part, values in ranking.parts.items()},
+            parts={part: round(float(values[place]), 6) for part, values in shown_parts.items()},
+            standing=ranked.standings.of(text, layer),
         )  # fmt: skip
 
 
-def _with_standings(conn: apsw.Connection, hits: Iterator[Hit], limits: _Limits) -> Iterator[Hit]:
-    """Yield *hits* with their standings, and the newest statement before an entry that it supersedes."""
-    standings = EntryStandings(conn)
+def _with_standings(standings: EntryStandings, hits: Iterator[Hit], limits: _Limits) -> Iterator[Hit]:
+    """Yield *hits*, and the newest statement before an entry that it supersedes."""
     yielded: set[str] = set()
     for hit in hits:
-        standing = standings.of(hit.text, hit.layer)
-        newest = standings.newest(standing)
+        newest = standings.newest(hit.standing)
         if newest is not None and newest.source not in yielded and limits.allow(newest):
             yielded.add(newest.source)
             yield Hit(
@@ -402,7 +406,7 @@ def _with_standings(conn: apsw.Connection, hits: Iterator[Hit], limits: _Limits)
             )  # fmt: skip
         if hit.source not in yielded:
             yielded.add(hit.source)
-            yield replace(hit, standing=standing)
+            yield hit
 
 
 def _by_session(
@@ -424,13 +428,14 @@ def _moment(before: str, now: datetime | None) -> datetime | None:
         return now
 
 
-def _collapsed(conn: apsw.Connection, found: Iterator[Hit], count: int) -> list[Hit]:
+def _collapsed(standings: EntryStandings, found: Iterator[Hit], count: int) -> list[Hit]:
     """Return one hit for each statement, in the place of the best hit that makes it.
 
     A turn may bring a superseded entry to a better place than its successor has. The successor then stands before it.
     """
     hits = [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, count)]
-    standings = EntryStandings(conn)
+    if all(hit.standing is None or hit.standing.ended != "superseded" for hit in hits):
+        return hits
     places: dict[str, int] = {}
     for place, hit in enumerate(hits):
         for source in (hit.source, *hit.also):
@@ -441,8 +446,8 @@ def _collapsed(conn: apsw.Connection, found: Iterator[Hit], count: int) -> list[
     for place, hit in enumerate(hits):
         newer = (places[name] for name in standings.successors(hit.standing) if name in places)
         for moved in (*newer, place) if place not in ordered else ():
-            score = max(hit.score, hits[moved].score)
-            ordered.setdefault(moved, replace(hits[moved], score=score))
+            if moved not in ordered:
+                ordered[moved] = replace(hits[moved], score=max(hit.score, hits[moved].score))
     return [*ordered.values()]
 
 
@@ -456,15 +461,29 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
     )  # fmt: skip
 
 
-def _in_order(
-    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, count: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the place on the windows of each hit, and its row without the id, best first, equals by address."""
-    places = np.flatnonzero(ranking.found)
+def _in_order(ranked: _Ranked, count: int) -> Iterator[tuple[int, float, tuple[Any, ...]]]:
+    """Yield the place on the windows of each hit, its score and its row, best first, equals by address."""
+    total = ranked.ranking.total
+    places = np.flatnonzero(ranked.ranking.found)
+    size = max(_PAGE, count + count // 4)
     while len(places):
-        page = places[leading(ranking.total[places], max(_PAGE, 2 * count))]
-        ids = windows.ids[page].tolist()
-        known = {row[0]: row[1:] for row in schema.rows(conn, _SELECT_TEXTS, (json.dumps(ids),))}
-        found = [(place, *known[ident]) for place, ident in zip(page.tolist(), ids, strict=True)]
-        yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[1], row[0]))
-        places = places[ranking.total[places] < ranking.total[page[-1]]]
+        page = places[leading(total[places], size)]
+        ids = ranked.windows.ids[page].tolist()
+        known = _rows(ranked, ids)
+        found = zip(page.tolist(), total[page].tolist(), map(known.__getitem__, ids), strict=True)
+        yield from sorted(found, key=lambda hit: (-hit[1], hit[2][0], hit[0]))
+        places = places[total[places] < total[page[-1]]]
+        size = max(_PAGE, count // 4)
+
+
+def _rows(ranked: _Ranked, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+    """Return the rows of the passages *ids* without the id. A process that keeps a table reads each of them once."""
+    known: dict[int, tuple[Any, ...]] = {} if ranked.table is None else ranked.table.remembered("row", ids)
+    missing = [ident for ident in ids if ident not in known]
+    if missing:
+        rows = schema.rows(ranked.conn, _SELECT_TEXTS, (json.dumps(missing),))
+        found = {row[0]: row[1:] for row in rows}
+        known |= found
+        if ranked.table is not None:
+            ranked.table.remember("row", found)
+    return known

@@ -6,8 +6,8 @@ whichever of the two names the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import apsw
 
@@ -16,12 +16,15 @@ from agent_home.documents.standing import Standing, standing_of
 from agent_home.home import ARCHIVED_DAILY, Home
 
 from ..index import schema
-from ..index.own_index import open_own
+from ..index.own_index import reading_own
+from ..index.passage_table import PassageTable, resident_table
 
 __all__ = ["EntryStandings", "FoundEntry", "ended_entries"]
 
 #: Layers whose files have entries.
 _LAYERS = ("memory", "archive")
+#: Texts that a process keeps as entries: about a kilobyte each.
+_KEPT = 4_096
 _ENTRY_FILES = f"f.layer IN ('memory', 'archive') AND f.path NOT LIKE '{ARCHIVED_DAILY}%'"
 _SELECT_LINKED = f"""
 SELECT p.text FROM files f JOIN passages p ON p.file = f.id
@@ -53,23 +56,25 @@ class FoundEntry:
 def ended_entries(home: Home) -> tuple[Entry, ...]:
     """Return the entries of the index that ended or superseded one. An index that cannot be read has none."""
     try:
-        conn = open_own(home)
-        if conn is None:
-            return ()
-        try:
-            texts = [text for (text,) in schema.rows(conn, _SELECT_STATES, ())]
-        finally:
-            conn.close()
+        index = home.index
+        with reading_own(home, index) as conn:
+            if conn is None:
+                return ()
+            texts = _texts_of(conn, resident_table(conn, index, searching=False), _SELECT_STATES)
     except (schema.IndexCorrupt, *schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS):
         return ()  # the search of the same prompt reports it
     return tuple(entry for text in texts if (entry := _entry(text)) is not None)
 
 
 class EntryStandings:
-    """The standings of all entries in the index. The links are read when the first entry is asked about."""
+    """The standings of all entries in the index. The links are read when the first entry is asked about.
 
-    def __init__(self, conn: apsw.Connection) -> None:
+    A *table* keeps the texts with links for the next search.
+    """
+
+    def __init__(self, conn: apsw.Connection, table: PassageTable | None = None) -> None:
         self._conn = conn
+        self._table = table
         self._linked: list[Entry] | None = None
         self._newer: dict[str, str] = {}
         self._dates: dict[str, str] = {}
@@ -117,8 +122,8 @@ class EntryStandings:
             self._newer = superseded_by(self._linked)
             self._dates = {entry.id: entry.date for entry in self._linked}
 
-    def _texts(self) -> Iterator[str]:
-        return (text for (text,) in schema.rows(self._conn, _SELECT_LINKED, ()))
+    def _texts(self) -> tuple[str, ...]:
+        return _texts_of(self._conn, self._table, _SELECT_LINKED)
 
     def _row(self, entry_id: str) -> tuple[str, str, str, str, str, str] | None:
         found = schema.rows(self._conn, _SELECT_ENTRY, (entry_id,))
@@ -128,5 +133,17 @@ class EntryStandings:
         return source, text, ts, heading, layer, path
 
 
+def _texts_of(conn: apsw.Connection, table: PassageTable | None, select: str) -> tuple[str, ...]:
+    """Return the texts that *select* reads of the index, which *table* keeps."""
+    known: dict[str, tuple[str, ...]] = {} if table is None else table.remembered("texts", [select])
+    if select not in known:
+        known[select] = tuple(text for (text,) in schema.rows(conn, select, ()))
+        if table is not None:
+            table.remember("texts", known)
+    return known[select]
+
+
+@lru_cache(maxsize=_KEPT)
 def _entry(text: str) -> Entry | None:
+    """Return the entry that *text* is. Entries are not changed, and a process searches the same ones again."""
     return parse_entry(text if text.endswith("\n") else text + "\n")

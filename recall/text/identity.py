@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,8 @@ _LEAST_WORDS = 5
 _LEAST_NEARLY = 12
 #: Least share of the pairs of successive words that both have, among those that either has.
 _NEARLY = 0.9
+#: More than the error of a product with that share, so that a whole number is not rounded up.
+_ROUNDING = 1e-6
 #: A word without a digit.
 _PLAIN = lazy_regex(r"[^\W\d]+")
 _NEGATING = lazy_regex("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
@@ -51,23 +54,25 @@ def identity_key(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words of a text in order and the pairs of successive ones."""
+    """The words of a text in order.
+
+    *signature* has some of the pairs of successive words. Two texts that say the same in nearly the same words have a
+    pair of their signatures in common. A short text, which only an equal one repeats, has none.
+    """
 
     words: tuple[str, ...]
-    pairs: frozenset[tuple[str, str]]
+    signature: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, text: str) -> Wording:
         """Return the wording of *text*."""
-        words = tuple(words_of(text))
-        return cls(words, frozenset(pairwise(words)))
+        words = tuple(map(sys.intern, words_of(text)))  # a process that keeps wordings has each word once
+        return cls(words, _signature(words) if len(words) >= _LEAST_NEARLY else ())
 
     @property
-    def similar_lengths(self) -> tuple[int, int]:
-        """Return the least and the most pairs of another text that says the same in nearly the same words."""
-        if len(self.words) < _LEAST_NEARLY:
-            return 1, 0  # only an equal text repeats a short one
-        return math.floor(_NEARLY * len(self.pairs)), math.ceil(len(self.pairs) / _NEARLY)
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs of successive words."""
+        return frozenset(pairwise(self.words))
 
     def repeats(self, other: Wording) -> bool:
         """Return whether both texts say the same."""
@@ -76,12 +81,25 @@ class Wording:
             return False
         if self.words == other.words:
             return True
-        small, large = sorted((len(self.pairs), len(other.pairs)))
-        if shorter < _LEAST_NEARLY or small < _NEARLY * large:
+        if shorter < _LEAST_NEARLY:
             return False
-        common = len(self.pairs & other.pairs)
+        pairs, other_pairs = self.pairs, other.pairs
+        small, large = sorted((len(pairs), len(other_pairs)))
+        if small < _NEARLY * large:
+            return False
+        common = len(pairs & other_pairs)
         alike = common >= _NEARLY * (small + large - common)
         return alike and _distinctive(self.words) == _distinctive(other.words)
+
+
+def _signature(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the first pairs of *words* in an order that all texts share: long words, which are rarer, come first.
+
+    The others are too few to hold all the pairs that a text must share with one that says nearly the same.
+    """
+    pairs = sorted(set(pairwise(words)), key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
+    shared = math.ceil(_NEARLY * len(pairs) - _ROUNDING)
+    return tuple(pairs[: len(pairs) - shared + 1])
 
 
 def _distinctive(words: Sequence[str]) -> list[str]:
