@@ -40,10 +40,14 @@ class Pool:
     #: Lines of the receipt by layer and place among its hits.
     _lines: dict[tuple[str, int], EntryLine] = field(default_factory=dict)
     _neighbours: list[EntryLine] = field(default_factory=list)
+    #: The hits of all layers, best first. Equal scores keep the order of the layers and of each search.
+    _ranked: list[tuple[str, int, RecalledPassage]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.entries is not None:
             self.entries.score(self.hits.get("L2", ()))
+        every = ((layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ())))
+        self._ranked = sorted(every, key=lambda found: -found[2].score)
 
     @property
     def shown(self) -> Collection[str]:
@@ -56,7 +60,7 @@ class Pool:
         *held* names addresses that wait. Return whether lines gave back room, because their turns followed them.
         """
         thresholds = {layer: self._threshold(layer, least) for layer in self.hits}
-        for layer, place, hit in self._ranked():
+        for layer, place, hit in self._ranked:
             line = self._lines.get((layer, place))
             if hit.score >= thresholds[layer] and hit.source not in held and (line is None or line.action != "kept"):
                 self._add(layer, place, hit)
@@ -78,24 +82,21 @@ class Pool:
         return tuple(self._lines_of(layer, without))
 
     def _lines_of(self, layer: str, without: Collection[str]) -> Iterator[EntryLine]:
+        below = f"scores under {self.settings.recall_floor:.0%} of the best"
         for place, hit in enumerate(self.hits.get(layer, ())):
             if hit.source in without:
                 continue
-            reason = f"scores under {self.settings.recall_floor:.0%} of the best"
-            below = EntryLine(id=hit.source, action="dropped", reason=reason, tokens=0, score=round(hit.score, 4))
-            yield self._lines.get((layer, place), below)
-            yield from duplicate_lines(hit)
+            line = self._lines.get((layer, place))
+            score = round(hit.score, 4) if line is None else None
+            yield line or EntryLine(id=hit.source, action="dropped", reason=below, tokens=0, score=score)
+            if hit.also:
+                yield from duplicate_lines(hit)
         if layer == "L3":
             yield from self._neighbours
 
     def _threshold(self, layer: str, fraction: float) -> float:
         best = max((hit.score for hit in self.hits.get(layer, ())), default=0.0)
         return fraction * best if best > 0 else -math.inf  # cosines may all be negative
-
-    def _ranked(self) -> list[tuple[str, int, RecalledPassage]]:
-        """Return the hits of all layers, best first. Equal scores keep the order of the layers and of each search."""
-        every = [(layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ()))]
-        return sorted(every, key=lambda found: -found[2].score)
 
     def _add(self, layer: str, place: int, hit: RecalledPassage) -> None:
         if layer == "L2":
@@ -106,7 +107,6 @@ class Pool:
         else:
             self._lines[layer, place] = self.passages.add(hit, self.shown, self._entries_shown)
 
-    @property
     def _entries_shown(self) -> frozenset[str]:
         return self.stable_entries | (self.entries.shown if self.entries is not None else frozenset())
 
@@ -114,7 +114,7 @@ class Pool:
         """Give back the room of lines whose turns have all been shown after them. Return whether there were any."""
         left = self.room.left
         gone = self.passages.release(self.shown)
-        for place, hit in enumerate(self.hits.get("L4", ())):
+        for place, hit in enumerate(self.hits.get("L4", ()) if gone else ()):
             if hit in gone:
                 self._lines["L4", place] = self.passages.add(hit, self.shown, self._entries_shown)
         if self.entries is not None:

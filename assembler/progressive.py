@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from agent_home.documents.entry import SECTIONS, parse_entry
 
-from .recall_section import NO_ROOM, TURNS_SHOWN, RecalledPassage, Room, tells_only
+from .recall_section import TURNS_SHOWN, RecalledPassage, Room, no_room, tells_only
 from .receipt import EntryLine
 from .section import Count, PromptSection, Unit, cut_section, defused, select_units
 from .settings import AssemblerSettings
@@ -71,14 +71,21 @@ class EntryBlock:
     _kept: dict[str, str] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
     _scores: dict[str, float] = field(default_factory=dict)
+    #: Tokens of the title before the entries and of the notice behind them.
+    _frame_tokens: int = 0
+    #: The entries in order of value, once something asked for it.
+    _order: list[Unit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         always = self.memory.always_shown
         self._open = {unit.entry_id: unit for unit in self.memory.entries if unit.entry_id not in always}
+        notice = "" if self.memory.stable else f"\n{_missing_notice(len(self.memory.entries))}"
+        self._frame_tokens = self.count(_SELECTED_TITLE) + self.count(notice)
 
     def score(self, hits: Sequence[RecalledPassage]) -> None:
         """Record recall's scores of all entries found."""
         self._scores = {_entry_id(hit): round(hit.score, 4) for hit in hits}
+        self._order = []
 
     def add(self, hit: RecalledPassage, shown: Collection[str] = ()) -> None:
         """Add the entry of *hit* if it fits into the room left and does not only tell turns that are *shown*."""
@@ -87,12 +94,13 @@ class EntryBlock:
     def fill(self, shown: Collection[str] = ()) -> None:
         """Add further entries within MEMORY.md's share, in order of value."""
         left = self.memory.share - self.memory.tokens - self.tokens
+        over = f"over MEMORY's share of {self.memory.share} tokens"
         for unit in self._by_value():
             if self._cost(unit) <= left:
                 found = unit.entry_id in self._scores
                 left -= self._add(unit.entry_id, "matches the message" if found else "among the newest", shown)
             else:
-                self._reasons.setdefault(unit.entry_id, f"over MEMORY's share of {self.memory.share} tokens")
+                self._reasons.setdefault(unit.entry_id, over)
 
     def fill_idle_room(self, shown: Collection[str] = (), *, wanted_only: bool) -> None:
         """Add further entries to what is left of the room, in order of value, whatever MEMORY.md's share is.
@@ -106,7 +114,7 @@ class EntryBlock:
             if self._cost(unit) <= self.room.left:
                 self._add(unit.entry_id, "matches the message" if unit.entry_id in self._scores else IDLE, shown)
             elif self._reasons.get(unit.entry_id) != TURNS_SHOWN:
-                self._reasons[unit.entry_id] = NO_ROOM.format(unit.tokens, max(self.room.left, 0))
+                self._reasons[unit.entry_id] = no_room(unit.tokens, self.room.left)
 
     def release(self, shown: Collection[str]) -> None:
         """Remove the entries whose turns are all *shown* by now."""
@@ -145,10 +153,12 @@ class EntryBlock:
 
     def _by_value(self) -> list[Unit]:
         """Return the entries not shown: those found first, then those of sections always shown, then the newest."""
-        return sorted(
-            (unit for unit in self._open.values() if unit.entry_id not in self._kept),
-            key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), not _is_always_shown(unit), unit.rank),
-        )
+        if not self._order:
+            self._order = sorted(
+                self._open.values(),
+                key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), not _is_always_shown(unit), unit.rank),
+            )
+        return [unit for unit in self._order if unit.entry_id not in self._kept]
 
     def _add(self, entry_id: str, reason: str, shown: Collection[str]) -> int:
         """Add an entry. Return its tokens, or 0 if it is not added."""
@@ -160,7 +170,7 @@ class EntryBlock:
             return 0
         cost = self._cost(unit)
         if cost > self.room.left:
-            self._reasons[entry_id] = NO_ROOM.format(unit.tokens, max(self.room.left, 0))
+            self._reasons[entry_id] = no_room(unit.tokens, self.room.left)
             return 0
         self.room.left -= cost
         self._kept[entry_id] = reason
@@ -169,12 +179,6 @@ class EntryBlock:
     def _cost(self, unit: Unit) -> int:
         """Return the tokens of *unit*, with those around the entries for the first one."""
         return unit.tokens + (0 if self._kept else self._frame_tokens)
-
-    @property
-    def _frame_tokens(self) -> int:
-        """Return the tokens of the title before the entries and of the notice behind them."""
-        notice = "" if self.memory.stable else f"\n{_missing_notice(len(self.memory.entries))}"
-        return self.count(_SELECTED_TITLE) + self.count(notice)
 
     def _line(self, unit: Unit) -> EntryLine:
         entry_id, score = unit.entry_id, self._scores.get(unit.entry_id)

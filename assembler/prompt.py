@@ -268,12 +268,12 @@ def _add_pool(
         stable_entries=frozenset(unit.entry_id for s in sections if not s.progressive for unit in s.fitted.units),
     )
     logs = _DailyLogs.read(builder, sources, claims)
-    held = [hit.source for hit in results["L4"].hits if hit.source.partition("#")[0] in logs.texts]
+    held = {hit.source for hit in results["L4"].hits if hit.source.partition("#")[0] in logs.texts}
     pool.add(settings.recall_strong, held=held)
     log_tokens = min(int(budget.tokens * settings.daily_share), settings.daily_tokens, room.left)
     logs.cut(log_tokens, pool.shown)
     room.left -= logs.tokens
-    in_logs = [hit.source for hit in results["L4"].hits if _is_in_daily_log(hit, logs.shown, claims)]
+    in_logs = {hit.source for hit in results["L4"].hits if _is_in_daily_log(hit, logs.shown, claims)}
     if pool.add(settings.recall_floor, held=in_logs):
         pool.add(settings.recall_floor, held=in_logs)
     pool.add_neighbours()

@@ -9,8 +9,10 @@ marks where it is cut. Nothing else is cut. No recalled text can close its fence
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter
 from typing import Protocol
 
 from agent_home.documents.standing import Standing
@@ -23,7 +25,6 @@ from .receipt import EntryLine
 from .section import Count, defused
 
 __all__ = [
-    "NO_ROOM",
     "TURNS_SHOWN",
     "PassageBlock",
     "RecalledPassage",
@@ -31,6 +32,7 @@ __all__ = [
     "Room",
     "SessionBlock",
     "duplicate_lines",
+    "no_room",
     "tells_only",
     "unshown_lines",
 ]
@@ -51,6 +53,9 @@ _LEAST_CHARS = 2
 _PAUSE_MINUTES = 30
 #: Addresses of turns in a line of the daily log or in an entry.
 _ADDRESS = lazy_regex(r"[^\s(),;\[\]`]+#[^\s(),;\[\]`]+")
+_POSITION = attrgetter("position")
+#: Results of each rendering step that a process keeps: about a kilobyte for a turn or a passage.
+_KEPT = 8_192
 
 
 class RecalledPassage(Protocol):
@@ -113,20 +118,25 @@ class Room:
         self.left = self.whole if self.left < 0 else self.left
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _TurnExcerpt:
     """A turn as the prompt shows it. *first* and *last* are its place in its session, if that is known.
 
-    *body* is its text as its line shows it.
+    *address* and *body* are its address in the session and its text, as its *line* shows them. *position* is the sort
+    key in its session, and *key* equals that of the same text by the same speaker.
     """
 
     source: str
     speaker: str
     ts: str
     text: str
+    address: str
     body: str
-    first: int | None = None
-    last: int | None = None
+    line: str
+    first: int | None
+    last: int | None
+    position: tuple[int, str, str]
+    key: tuple[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,6 +158,8 @@ class SessionBlock:
     _ends: dict[tuple[str, int], RecalledTurn] = field(default_factory=dict)
     _sources_by_text: dict[tuple[str, str], str] = field(default_factory=dict)
     _costs: dict[str, int] = field(default_factory=dict)
+    #: Excerpts by the address of their hit, which may be tried several times.
+    _tried: dict[str, tuple[RecalledPassage, _TurnExcerpt]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._fence = self.count(_fenced("L3", "-\n"))
@@ -159,19 +171,29 @@ class SessionBlock:
         left, whole = self._left, self.room.whole - self._fence
         turn = self.turns.get(hit.source)
         if turn is not None and left * _CHARS_PER_TOKEN < len(turn.text) <= whole * _LEAST_CHARS:
-            return _line(hit, NO_ROOM.format(f"over {len(turn.text) // _CHARS_PER_TOKEN}", max(left, 0)))
-        mark = self.claims.mark(hit.source, hit.text if turn is None else turn.text)
-        excerpt = _excerpt(hit, turn, hit.text if turn is None else turn.text, mark)
-        if turn is not None and not self._fits_whole(hit.session, excerpt):
-            excerpt = _excerpt(hit, turn, _with_gaps(hit.text, turn.text), mark)
+            return _line(hit, no_room(f"over {len(turn.text) // _CHARS_PER_TOKEN}", left))
+        excerpt = self._excerpt_of(hit, turn)
         if duplicate := self._duplicate_of(excerpt):
             return _line(hit, f"the same text as {duplicate}")
         cost = self._added_cost(hit.session, excerpt)
         if cost > left:
-            return _line(hit, NO_ROOM.format(cost, max(left, 0)))
+            return _line(hit, no_room(cost, left))
         self.shown.update(hit.also)
         self._keep(hit.session, excerpt, cost)
         return _line(hit, _FOUND.format("L3"), cost)
+
+    def _excerpt_of(self, hit: RecalledPassage, turn: RecalledTurn | None) -> _TurnExcerpt:
+        """Return the whole *turn* of *hit*, or its passage if the turn is larger than the whole room."""
+        known = self._tried.get(hit.source)
+        if known is not None and known[0] is hit:
+            return known[1]
+        text = hit.text if turn is None else turn.text
+        mark = self.claims.mark(hit.source, text)
+        excerpt = _excerpt(hit.session, hit, turn, text, mark)
+        if turn is not None and not self._fits_whole(hit.session, excerpt):
+            excerpt = _excerpt(hit.session, hit, turn, _with_gaps(hit.text, turn.text), mark)
+        self._tried[hit.source] = hit, excerpt
+        return excerpt
 
     def add_neighbours(self, hit: RecalledPassage) -> Iterator[EntryLine]:
         """Add the turns before and after the turn of *hit*, if they fit whole. Yield their lines of the receipt."""
@@ -181,7 +203,10 @@ class SessionBlock:
         for other in (self._ends.get((turn.session, turn.first - 1)), self._starts.get((turn.session, turn.last + 1))):
             if other is None or not other.text or len(other.text) > self._left * _CHARS_PER_TOKEN:
                 continue
-            excerpt = _excerpt(other, other, other.text, self.claims.mark(other.source, other.text))
+            if ("", other.source) in self._sources_by_text:
+                continue
+            mark = self.claims.mark(other.source, other.text)
+            excerpt = _excerpt(turn.session, other, other, other.text, mark)
             cost = self._added_cost(turn.session, excerpt)
             if cost > self._left or self._duplicate_of(excerpt):
                 continue
@@ -200,29 +225,29 @@ class SessionBlock:
 
     def _duplicate_of(self, excerpt: _TurnExcerpt) -> str:
         """Return the source of an excerpt with the same turn, or the same text by the same speaker, else nothing."""
-        return self._sources_by_text.get(_key(excerpt), "") or self._sources_by_text.get(("", excerpt.source), "")
+        return self._sources_by_text.get(excerpt.key, "") or self._sources_by_text.get(("", excerpt.source), "")
 
     def _fits_whole(self, session: str, excerpt: _TurnExcerpt) -> bool:
         """Return whether the excerpt would fit if it were the only one."""
         whole = self.room.whole - self._fence
         if not excerpt.text or len(excerpt.text) > whole * _CHARS_PER_TOKEN:
             return False
-        return self._cost(_heading(session, excerpt)) + self._cost(_turn_line(session, None, excerpt)) <= whole
+        return self._cost(_heading(session, excerpt.ts)) + self._cost(excerpt.line) <= whole
 
     def _keep(self, session: str, excerpt: _TurnExcerpt, cost: int) -> None:
         """Add *excerpt*, which adds *cost* to its group. The first one pays for the fence as well."""
         self.room.left -= cost + (0 if self._groups else self._fence)
         group = self._groups.setdefault(session, [])
-        group.insert(bisect(group, _position(excerpt), key=_position), excerpt)
+        group.insert(bisect(group, excerpt.position, key=_POSITION), excerpt)
         self._sources_by_text["", excerpt.source] = excerpt.source
         if len(excerpt.text) >= _REPEATED_CHARS:
-            self._sources_by_text[_key(excerpt)] = excerpt.source
+            self._sources_by_text[excerpt.key] = excerpt.source
         self.shown.add(excerpt.source)
 
     def _added_cost(self, session: str, excerpt: _TurnExcerpt) -> int:
         """Return the tokens that one more excerpt adds: its line, a new group's heading, changed times and marks."""
-        group = self._groups.get(session, [])
-        place = bisect(group, _position(excerpt), key=_position)
+        group = self._groups.get(session, ())
+        place = bisect(group, excerpt.position, key=_POSITION)
         before = group[place - 1] if place else None
         after = group[place] if place < len(group) else None
         if after is None:
@@ -232,13 +257,14 @@ class SessionBlock:
 
     def _cost_after(self, session: str, before: _TurnExcerpt | None, excerpt: _TurnExcerpt) -> int:
         """Return the tokens of *excerpt* behind *before*, with the heading or mark between them."""
-        between = _heading(session, excerpt) if before is None else _mark(before, excerpt)
-        return self._cost(between) + self._cost(_turn_line(session, before, excerpt))
+        between = _heading(session, excerpt.ts) if before is None else _mark(before, excerpt)
+        return (self._cost(between) if between else 0) + self._cost(_turn_line(before, excerpt))
 
     def _cost(self, text: str) -> int:
-        if text not in self._costs:
-            self._costs[text] = self.count(text) if text else 0
-        return self._costs[text]
+        cost = self._costs.get(text)
+        if cost is None:
+            cost = self._costs[text] = self.count(text) if text else 0
+        return cost
 
 
 @dataclass(slots=True, kw_only=True)
@@ -258,10 +284,12 @@ class PassageBlock:
     def __post_init__(self) -> None:
         self._fence = self.count(_fenced("L4", "-\n"))
 
-    def add(self, hit: RecalledPassage, shown: Collection[str] = (), entries_shown: Collection[str] = ()) -> EntryLine:
+    def add(
+        self, hit: RecalledPassage, shown: Collection[str] = (), entries_shown: Callable[[], Collection[str]] = tuple
+    ) -> EntryLine:
         """Add *hit* if it fits into the room left. Return its line of the receipt.
 
-        Lines of the daily log that tell only turns that are *shown* are left out. *entries_shown* are the ids of
+        Lines of the daily log that tell only turns that are *shown* are left out. *entries_shown* returns the ids of
         entries that stand before this block.
         """
         if refusal := self._refusal(hit, entries_shown):
@@ -272,18 +300,18 @@ class PassageBlock:
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
         if cost > left:
-            return _line(hit, NO_ROOM.format(cost, max(left, 0)))
+            return _line(hit, no_room(cost, left))
         self.room.left = left - cost
         self._kept.append((hit, cost))
         return _line(hit, _FOUND.format("L4"), cost)
 
-    def _refusal(self, hit: RecalledPassage, entries_shown: Collection[str]) -> str:
+    def _refusal(self, hit: RecalledPassage, entries_shown: Callable[[], Collection[str]]) -> str:
         """Return why the entry *hit* may not be shown, or an empty string."""
         standing = hit.standing
         if standing is None or standing.ended not in {"retracted", "superseded"}:
             return ""
         kept = {hit.source.partition("#")[2] for hit, _ in self._kept}
-        if standing.ended == "superseded" and (standing.by in entries_shown or standing.by in kept):
+        if standing.ended == "superseded" and (standing.by in entries_shown() or standing.by in kept):
             return ""
         return standing.words if standing.ended == "retracted" else f"{standing.words}, which is not shown"
 
@@ -314,24 +342,41 @@ def unshown_lines(text: str, shown: Collection[str]) -> str:
     >>> unshown_lines("- The roof leaks. (s#1)\\n- Rain came. (s#2)\\n", {"s#1"})
     '- Rain came. (s#2)\\n'
     """
-    items = [match[0] for match in ITEM.finditer(text)] if shown else []
-    kept = [item for item in items if not tells_only(item, shown)]
-    if len(kept) == len(items):
+    items = _cited_by_item(text) if shown else ()
+    kept = sum([not _all_shown(cited, shown) for cited in items])
+    if kept == len(items):
         return text
     return ITEM.sub(lambda item: "" if tells_only(item[0], shown) else item[0], text) if kept else ""
 
 
 def tells_only(text: str, shown: Collection[str]) -> bool:
     """Return whether *text* cites turns, and all of them are *shown*."""
-    cited = _ADDRESS.findall(text)
-    turns = [source for source in cited if not source.startswith("DailyActivity/")]
-    return bool(turns) and all(source in shown for source in turns)
+    return _all_shown(_cited_turns(text), shown)
+
+
+def _all_shown(cited: Sequence[str], shown: Collection[str]) -> bool:
+    return bool(cited) and all(source in shown for source in cited)
+
+
+@lru_cache(maxsize=_KEPT)
+def _cited_turns(text: str) -> tuple[str, ...]:
+    return tuple(source for source in _ADDRESS.findall(text) if not source.startswith("DailyActivity/"))
+
+
+@lru_cache(maxsize=_KEPT)
+def _cited_by_item(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the turns that each list item of *text* cites."""
+    return tuple(_cited_turns(match[0]) for match in ITEM.finditer(text))
 
 
 _FOUND = "found for the message ({})"
-NO_ROOM = "needs {} tokens, {} were left of the pool"
 TURNS_SHOWN = "its turns are shown"
 _TAKEN_BACK = "its claims were taken back"
+
+
+def no_room(needed: int | str, left: int) -> str:
+    """Return the reason of a line that needs more tokens than are *left*."""
+    return f"needs {needed} tokens, {max(left, 0)} were left of the pool"
 
 
 def _line(hit: RecalledPassage, reason: str, tokens: int = 0) -> EntryLine:
@@ -348,14 +393,28 @@ def duplicate_lines(hit: RecalledPassage) -> Iterator[EntryLine]:
 
 
 def _excerpt(
-    origin: RecalledPassage | RecalledTurn, turn: RecalledTurn | None, text: str, mark: str = ""
+    session: str, origin: RecalledPassage | RecalledTurn, turn: RecalledTurn | None, text: str, mark: str = ""
 ) -> _TurnExcerpt:
-    """Return the excerpt of a turn with *text*. A remark in *mark* follows its speaker."""
-    speaker = role_and_name(origin.role, origin.name)
+    """Return the excerpt of a turn of *session* with *text*. A remark in *mark* follows its speaker."""
+    first, last = (None, None) if turn is None else (turn.first, turn.last)
+    return _rendered(session, origin.source, origin.role, origin.name, mark, origin.ts, text, first, last)
+
+
+@lru_cache(maxsize=_KEPT)
+def _rendered(
+    session: str, source: str, role: str, name: str, mark: str, ts: str, text: str, first: int | None, last: int | None
+) -> _TurnExcerpt:
+    """Return an excerpt. A warm process shows the same turns for many messages."""
+    known = role_and_name(role, name)
+    speaker = f"{known}, {mark}" if mark else known
+    address = _address(source.removeprefix(session) if source.startswith(f"{session}#") else source)
+    body = _indented("\n".join(_LIKE_A_TURN.sub(r"\1\[", line) for line in text.splitlines()))
+    text = text.strip()
     return _TurnExcerpt(
-        source=origin.source, speaker=f"{speaker}, {mark}" if mark else speaker, ts=origin.ts, text=text.strip(),
-        body=_indented("\n".join(_LIKE_A_TURN.sub(r"\1\[", line) for line in text.splitlines())),
-        first=None if turn is None else turn.first, last=None if turn is None else turn.last,
+        source=source, speaker=speaker, ts=ts, text=text, address=address, body=body,
+        line=f"- [{address}] {_inline(speaker)}: {body}\n", first=first, last=last,
+        position=(-1 if first is None else first, ts, source),
+        key=(f"by {speaker}", " ".join(text.casefold().split())),
     )  # fmt: skip
 
 
@@ -366,15 +425,6 @@ def _with_gaps(part: str, whole: str) -> str:
     return f"{before}{part}{after}"
 
 
-def _position(excerpt: _TurnExcerpt) -> tuple[int, str, str]:
-    """Return the sort key of an excerpt: its place in the session if that is known, else its time."""
-    return (-1 if excerpt.first is None else excerpt.first, excerpt.ts, excerpt.source)
-
-
-def _key(excerpt: _TurnExcerpt) -> tuple[str, str]:
-    return (f"by {excerpt.speaker}", " ".join(excerpt.text.casefold().split()))
-
-
 def _fenced(layer: str, body: str) -> str:
     if not body:
         return ""
@@ -383,16 +433,17 @@ def _fenced(layer: str, body: str) -> str:
 
 def _group_lines(session: str, group: Sequence[_TurnExcerpt]) -> Iterator[str]:
     """Yield a heading and the turns of a session, with a mark between two turns that are not consecutive."""
-    yield _heading(session, group[0])
+    yield _heading(session, group[0].ts)
     for before, excerpt in zip((None, *group), group, strict=False):
         if before is not None:
             yield _mark(before, excerpt)
-        yield _turn_line(session, before, excerpt)
+        yield _turn_line(before, excerpt)
 
 
-def _heading(session: str, first: _TurnExcerpt) -> str:
-    """Return the heading of a session: its address, and the time of the first turn that is shown."""
-    when = f"{first.ts[:10]} {_clock(first)}".strip()
+@lru_cache(maxsize=_KEPT)
+def _heading(session: str, ts: str) -> str:
+    """Return the heading of a session: its address, and the time *ts* of the first turn that is shown."""
+    when = f"{ts[:10]} {_clock(ts)}".strip()
     return f"\nSession {_address(session)} ({_inline(when) or 'no date'})\n"
 
 
@@ -402,36 +453,45 @@ def _mark(before: _TurnExcerpt, excerpt: _TurnExcerpt) -> str:
     return f"{_GAP}\n" if left_out else ""
 
 
-def _turn_line(session: str, before: _TurnExcerpt | None, excerpt: _TurnExcerpt) -> str:
+def _turn_line(before: _TurnExcerpt | None, excerpt: _TurnExcerpt) -> str:
     """Return the line of one turn: its address in the session, role, name and text, and its time after a pause."""
-    when = "" if before is None else _later(before, excerpt)
-    speaker = f"{excerpt.speaker}, {when}" if when else excerpt.speaker
-    source = excerpt.source.removeprefix(session) if excerpt.source.startswith(f"{session}#") else excerpt.source
-    return f"- [{_address(source)}] {_inline(speaker)}: {excerpt.body}\n"
+    when = "" if before is None else _later(before.ts, excerpt.ts)
+    return _timed_line(excerpt, when) if when else excerpt.line
 
 
-def _later(before: _TurnExcerpt, excerpt: _TurnExcerpt) -> str:
-    """Return the time of *excerpt* if it came after a pause, with its date if that is another one."""
-    if excerpt.ts[:10] != before.ts[:10]:
-        return f"{excerpt.ts[:10]} {_clock(excerpt)}".strip()
-    paused = _minutes(excerpt) - _minutes(before) >= _PAUSE_MINUTES
-    return _clock(excerpt) if paused else ""
+@lru_cache(maxsize=_KEPT)
+def _timed_line(excerpt: _TurnExcerpt, when: str) -> str:
+    return f"- [{excerpt.address}] {_inline(f'{excerpt.speaker}, {when}')}: {excerpt.body}\n"
 
 
-def _clock(excerpt: _TurnExcerpt) -> str:
-    return excerpt.ts[11:16] if len(excerpt.ts) >= 16 else ""
+@lru_cache(maxsize=_KEPT)
+def _later(before: str, ts: str) -> str:
+    """Return the time *ts* if it came after a pause since *before*, with its date if that is another one."""
+    if ts[:10] != before[:10]:
+        return f"{ts[:10]} {_clock(ts)}".strip()
+    return _clock(ts) if _minutes(ts) - _minutes(before) >= _PAUSE_MINUTES else ""
 
 
-def _minutes(excerpt: _TurnExcerpt) -> int:
-    hours, _, minutes = _clock(excerpt).partition(":")
+def _clock(ts: str) -> str:
+    return ts[11:16] if len(ts) >= 16 else ""
+
+
+def _minutes(ts: str) -> int:
+    hours, _, minutes = _clock(ts).partition(":")
     return int(hours) * 60 + int(minutes) if hours.isdecimal() and minutes.isdecimal() else 0
 
 
 def _document_lines(hit: RecalledPassage, text: str) -> str:
-    heading = f" {_inline(hit.heading)}" if hit.heading else ""
-    date = f" ({_inline(hit.ts[:10])})" if hit.ts else ""
-    ended = f" [{hit.standing.words}]" if hit.standing is not None and hit.standing.state != "live" else ""
-    return f"- [{_address(hit.source)}]{date}{ended}{heading}: {_indented(text)}\n"
+    ended = hit.standing.words if hit.standing is not None and hit.standing.state != "live" else ""
+    return _rendered_document(hit.source, hit.ts[:10], ended, hit.heading, text)
+
+
+@lru_cache(maxsize=_KEPT)
+def _rendered_document(source: str, day: str, ended: str, heading: str, text: str) -> str:
+    date = f" ({_inline(day)})" if day else ""
+    mark = f" [{ended}]" if ended else ""
+    title = f" {_inline(heading)}" if heading else ""
+    return f"- [{_address(source)}]{date}{mark}{title}: {_indented(text)}\n"
 
 
 def _address(source: str) -> str:

@@ -123,6 +123,7 @@ class HomeSearcher:
                 deadline_ms=deadline_ms,
                 exclude=exclude,
                 now=now,
+                with_parts=False,
                 # every entry of memory needs a score of its own
                 duplicates="show" if tuple(layers) == ("memory",) else "collapse",
             )

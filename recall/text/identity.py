@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -62,12 +62,15 @@ class Wording:
 
     words: tuple[str, ...]
     signature: tuple[tuple[str, str], ...]
+    #: Number of different pairs of successive words.
+    size: int
 
     @classmethod
     def of(cls, text: str) -> Wording:
         """Return the wording of *text*."""
         words = tuple(map(sys.intern, words_of(text)))  # a process that keeps wordings has each word once
-        return cls(words, _signature(words) if len(words) >= _LEAST_NEARLY else ())
+        pairs = set(pairwise(words))
+        return cls(words, _signature(pairs) if len(words) >= _LEAST_NEARLY else (), len(pairs))
 
     @property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -81,25 +84,22 @@ class Wording:
             return False
         if self.words == other.words:
             return True
-        if shorter < _LEAST_NEARLY:
+        small, large = sorted((self.size, other.size))
+        if shorter < _LEAST_NEARLY or small < _NEARLY * large:
             return False
-        pairs, other_pairs = self.pairs, other.pairs
-        small, large = sorted((len(pairs), len(other_pairs)))
-        if small < _NEARLY * large:
-            return False
-        common = len(pairs & other_pairs)
+        common = len(self.pairs & other.pairs)
         alike = common >= _NEARLY * (small + large - common)
         return alike and _distinctive(self.words) == _distinctive(other.words)
 
 
-def _signature(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the first pairs of *words* in an order that all texts share: long words, which are rarer, come first.
+def _signature(pairs: Collection[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the first of *pairs* in an order that all texts share: long words, which are rarer, come first.
 
     The others are too few to hold all the pairs that a text must share with one that says nearly the same.
     """
-    pairs = sorted(set(pairwise(words)), key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
-    shared = math.ceil(_NEARLY * len(pairs) - _ROUNDING)
-    return tuple(pairs[: len(pairs) - shared + 1])
+    ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
+    shared = math.ceil(_NEARLY * len(ordered) - _ROUNDING)
+    return tuple(ordered[: len(ordered) - shared + 1])
 
 
 def _distinctive(words: Sequence[str]) -> list[str]:
