@@ -37,8 +37,8 @@ class Pool:
     entries: EntryBlock | None = None
     #: Ids of the entries that the prefix of the prompt shows in full.
     stable_entries: frozenset[str] = frozenset()
-    #: Lines of the receipt by layer and place among its hits.
-    _lines: dict[tuple[str, int], EntryLine] = field(default_factory=dict)
+    #: Lines of the receipt by layer, and by place among its hits.
+    _lines: dict[str, dict[int, EntryLine]] = field(default_factory=lambda: {layer: {} for layer in _LAYERS})
     _neighbours: list[EntryLine] = field(default_factory=list)
     #: The hits of all layers, best first. Equal scores keep the order of the layers and of each search.
     _ranked: list[tuple[str, int, RecalledPassage]] = field(default_factory=list)
@@ -60,9 +60,14 @@ class Pool:
         *held* names addresses that wait. Return whether lines gave back room, because their turns followed them.
         """
         thresholds = {layer: self._threshold(layer, least) for layer in self.hits}
+        lowest = min(thresholds.values(), default=0.0)
         for layer, place, hit in self._ranked:
-            line = self._lines.get((layer, place))
-            if hit.score >= thresholds[layer] and hit.source not in held and (line is None or line.action != "kept"):
+            if hit.score < lowest:
+                break
+            if hit.score < thresholds[layer] or hit.source in held:
+                continue
+            line = self._lines[layer].get(place)
+            if line is None or line.action != "kept":
                 self._add(layer, place, hit)
         return self._release()
 
@@ -70,7 +75,7 @@ class Pool:
         """Add the turns beside the turns that were found and stand among the strong ones."""
         threshold = self._threshold("L3", self.settings.recall_strong)
         for place, hit in enumerate(self.hits.get("L3", ())):
-            line = self._lines.get(("L3", place))
+            line = self._lines["L3"].get(place)
             if hit.score >= threshold and line is not None and line.action == "kept":
                 self._neighbours += self.sessions.add_neighbours(hit)
 
@@ -86,7 +91,7 @@ class Pool:
         for place, hit in enumerate(self.hits.get(layer, ())):
             if hit.source in without:
                 continue
-            line = self._lines.get((layer, place))
+            line = self._lines[layer].get(place)
             score = round(hit.score, 4) if line is None else None
             yield line or EntryLine(id=hit.source, action="dropped", reason=below, tokens=0, score=score)
             if hit.also:
@@ -103,9 +108,9 @@ class Pool:
             if self.entries is not None:
                 self.entries.add(hit, self.shown)
         elif layer == "L3":
-            self._lines[layer, place] = self.sessions.add(hit)
+            self._lines[layer][place] = self.sessions.add(hit)
         else:
-            self._lines[layer, place] = self.passages.add(hit, self.shown, self._entries_shown)
+            self._lines[layer][place] = self.passages.add(hit, self.shown, self._entries_shown)
 
     def _entries_shown(self) -> frozenset[str]:
         return self.stable_entries | (self.entries.shown if self.entries is not None else frozenset())
@@ -116,7 +121,7 @@ class Pool:
         gone = self.passages.release(self.shown)
         for place, hit in enumerate(self.hits.get("L4", ()) if gone else ()):
             if hit in gone:
-                self._lines["L4", place] = self.passages.add(hit, self.shown, self._entries_shown)
+                self._lines["L4"][place] = self.passages.add(hit, self.shown, self._entries_shown)
         if self.entries is not None:
             self.entries.release(self.shown)
         return self.room.left > left

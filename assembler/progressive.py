@@ -69,7 +69,8 @@ class EntryBlock:
     room: Room
     _open: dict[str, Unit] = field(default_factory=dict)
     _kept: dict[str, str] = field(default_factory=dict)
-    _reasons: dict[str, str] = field(default_factory=dict)
+    #: Why an entry is left out. A number is the room that was left for it.
+    _reasons: dict[str, str | int] = field(default_factory=dict)
     _scores: dict[str, float] = field(default_factory=dict)
     #: Tokens of the title before the entries and of the notice behind them.
     _frame_tokens: int = 0
@@ -114,7 +115,7 @@ class EntryBlock:
             if self._cost(unit) <= self.room.left:
                 self._add(unit.entry_id, "matches the message" if unit.entry_id in self._scores else IDLE, shown)
             elif self._reasons.get(unit.entry_id) != TURNS_SHOWN:
-                self._reasons[unit.entry_id] = no_room(unit.tokens, self.room.left)
+                self._reasons[unit.entry_id] = self.room.left
 
     def release(self, shown: Collection[str]) -> None:
         """Remove the entries whose turns are all *shown* by now."""
@@ -170,7 +171,7 @@ class EntryBlock:
             return 0
         cost = self._cost(unit)
         if cost > self.room.left:
-            self._reasons[entry_id] = no_room(unit.tokens, self.room.left)
+            self._reasons[entry_id] = self.room.left
             return 0
         self.room.left -= cost
         self._kept[entry_id] = reason
@@ -181,18 +182,25 @@ class EntryBlock:
         return unit.tokens + (0 if self._kept else self._frame_tokens)
 
     def _line(self, unit: Unit) -> EntryLine:
-        entry_id, score = unit.entry_id, self._scores.get(unit.entry_id)
+        entry_id = unit.entry_id
+        score = self._scores.get(entry_id)
         if entry_id in self.memory.always_shown:
             return EntryLine(id=entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
         if entry_id in self._kept:
             return EntryLine(id=entry_id, action="kept", reason=self._kept[entry_id], tokens=unit.tokens, score=score)
         action = "indexed" if entry_id in self.memory.indexed else "dropped"
         reason = self._reasons.get(entry_id, "over MEMORY's share")
+        reason = reason if isinstance(reason, str) else no_room(unit.tokens, reason)
         return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)
 
 
 def _is_always_shown(unit: Unit) -> bool:
-    return unit.section.casefold() in _ALWAYS
+    return _is_always_section(unit.section)
+
+
+@lru_cache(maxsize=64)
+def _is_always_section(title: str) -> bool:
+    return title.casefold() in _ALWAYS
 
 
 def _entry_id(hit: RecalledPassage) -> str:

@@ -160,6 +160,8 @@ class SessionBlock:
     _costs: dict[str, int] = field(default_factory=dict)
     #: Excerpts by the address of their hit, which may be tried several times.
     _tried: dict[str, tuple[RecalledPassage, _TurnExcerpt]] = field(default_factory=dict)
+    #: Tokens that an excerpt would add to a group of so many excerpts. A group only grows.
+    _added: dict[_TurnExcerpt, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._fence = self.count(_fenced("L3", "-\n"))
@@ -247,6 +249,12 @@ class SessionBlock:
     def _added_cost(self, session: str, excerpt: _TurnExcerpt) -> int:
         """Return the tokens that one more excerpt adds: its line, a new group's heading, changed times and marks."""
         group = self._groups.get(session, ())
+        known = self._added.get(excerpt)
+        if known is None or known[0] != len(group):
+            known = self._added[excerpt] = len(group), self._cost_in(session, group, excerpt)
+        return known[1]
+
+    def _cost_in(self, session: str, group: Sequence[_TurnExcerpt], excerpt: _TurnExcerpt) -> int:
         place = bisect(group, excerpt.position, key=_POSITION)
         before = group[place - 1] if place else None
         after = group[place] if place < len(group) else None

@@ -93,7 +93,8 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
         return groups
     for hit in hits:
         content = passage_content(hit)
-        place = next((at for at in _candidates(content.wording, similar, equal) if known[at].repeats(content)), None)
+        near = _candidates(content.wording, similar, equal)
+        place = next((at for at in near if known[at].repeats(content)), None) if near else None
         if place is not None:
             groups[place].append(hit)
             continue
@@ -117,7 +118,9 @@ def representative(group: Sequence[Hits]) -> Hits:
 
 def _candidates(
     wording: Wording, similar: Mapping[tuple[str, str], list[int]], equal: Mapping[tuple[str, ...], list[int]]
-) -> list[int]:
+) -> Sequence[int]:
     """Return the places of the statements that *wording* may repeat: equal ones, then similar ones."""
+    if similar.keys().isdisjoint(wording.signature):
+        return equal.get(wording.words, ())
     found = {at for pair in wording.signature for at in similar.get(pair, ())}
     return [*equal.get(wording.words, ()), *sorted(found)]

@@ -362,7 +362,8 @@ class _Limits:
         """Return whether the passage at *source* of the file *path* is no hit."""
         if path not in self._hidden:
             self._hidden[path] = path in self.exclude or not self.home.may_read(path, self.audience)
-        return self._hidden[path] or source in self.exclude or session_of(source) in self.exclude
+        hidden = self._hidden[path]
+        return hidden or (bool(self.exclude) and (source in self.exclude or session_of(source) in self.exclude))
 
     def allow(self, entry: FoundEntry) -> bool:
         """Return whether *entry* may be a hit."""
@@ -388,7 +389,7 @@ def _hits(ranked: _Ranked, count: int, limits: _Limits) -> Iterator[Hit]:
         yield Hit(
             source=source, score=score, text=text, layer=layer, ts=ts, path=path,
             session=session, name=name, role=role, heading=heading,
-            parts={part: round(float(values[place]), 6) for part, values in shown_parts.items()},
+            parts={part: round(float(values[place]), 6) for part, values in shown_parts.items()} if shown_parts else {},
             standing=ranked.standings.of(text, layer),
         )  # fmt: skip
 
