@@ -87,8 +87,8 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
     """
     groups: list[list[Hits]] = []
     known: list[PassageContent] = []
-    equal: dict[tuple[str, ...], list[int]] = {}
-    similar: dict[tuple[str, str], list[int]] = {}  # places of the first statements, by the pairs of their signatures
+    equal: dict[str, list[int]] = {}
+    similar: dict[int, list[int]] = {}  # places of the first statements, by the hashes of their signatures
     if count < 1:
         return groups
     for hit in hits:
@@ -100,10 +100,10 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
             continue
         if len(groups) == count:
             break
-        equal.setdefault(content.wording.words, []).append(len(groups))
+        equal.setdefault(content.wording.joined, []).append(len(groups))
         if len(groups) < _COMPARED:
-            for pair in content.wording.signature:
-                similar.setdefault(pair, []).append(len(groups))
+            for code in content.wording.signature:
+                similar.setdefault(code, []).append(len(groups))
         known.append(content)
         groups.append([hit])
     return groups
@@ -116,11 +116,9 @@ def representative(group: Sequence[Hits]) -> Hits:
     return max(alike, key=lambda hit: hit.ts)
 
 
-def _candidates(
-    wording: Wording, similar: Mapping[tuple[str, str], list[int]], equal: Mapping[tuple[str, ...], list[int]]
-) -> Sequence[int]:
+def _candidates(wording: Wording, similar: Mapping[int, list[int]], equal: Mapping[str, list[int]]) -> Sequence[int]:
     """Return the places of the statements that *wording* may repeat: equal ones, then similar ones."""
     if similar.keys().isdisjoint(wording.signature):
-        return equal.get(wording.words, ())
-    found = {at for pair in wording.signature for at in similar.get(pair, ())}
-    return [*equal.get(wording.words, ()), *sorted(found)]
+        return equal.get(wording.joined, ())
+    found = {at for code in wording.signature for at in similar.get(code, ())}
+    return [*equal.get(wording.joined, ()), *sorted(found)]

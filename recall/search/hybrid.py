@@ -379,8 +379,8 @@ def _hits(ranked: _Ranked, count: int, limits: _Limits) -> Iterator[Hit]:
 
     They have their own standings already.
     """
-    yielded: set[str] = set()
-    shown_parts = ranked.ranking.parts if ranked.with_parts else {}
+    yielded, no_parts = set[str](), dict[str, float]()
+    all_parts = ranked.ranking.parts if ranked.with_parts else {}
     for place, score, row in _in_order(ranked, count):
         source, path, text, ts, session, name, role, heading, layer = row
         if source in yielded or limits.hides(source, path) or limits.is_late(ts):
@@ -389,7 +389,7 @@ def _hits(ranked: _Ranked, count: int, limits: _Limits) -> Iterator[Hit]:
         yield Hit(
             source=source, score=score, text=text, layer=layer, ts=ts, path=path,
             session=session, name=name, role=role, heading=heading,
-            parts={part: round(float(values[place]), 6) for part, values in shown_parts.items()} if shown_parts else {},
+            parts={part: round(float(values[place]), 6) for part, values in all_parts.items()} or no_parts,
             standing=ranked.standings.of(text, layer),
         )  # fmt: skip
 

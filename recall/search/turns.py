@@ -105,12 +105,15 @@ def _read(conn: apsw.Connection, table: PassageTable | None, sources: Collection
     known: dict[str, tuple[_PlacedTurn, ...]] = table.remembered("turns", sources)
     missing = sorted(source for source in sources if source not in known)
     if missing:
-        rows = schema.rows(conn, _SELECT, (json.dumps(missing), LAYER_CODES["sessions"]))
-        fresh = _with_neighbours(_turns(rows), missing)
+        turns = _turns(schema.rows(conn, _SELECT, (json.dumps(missing), LAYER_CODES["sessions"])))
+        kept = table.remembered("turn", [(turn.file, turn.turn.first) for turn in turns])
+        turns = [kept.get((turn.file, turn.turn.first), turn) for turn in turns]  # each is kept once
+        fresh = _with_neighbours(turns, missing)
         known |= fresh
+        table.remember("turn", {(turn.file, turn.turn.first): turn for turn in turns})
         table.remember("turns", fresh)
-    found = {(turn.file, turn.turn.first): turn for group in known.values() for turn in group}
-    return [found[place] for place in sorted(found)]
+    found = {id(turn): turn for group in known.values() for turn in group}
+    return sorted(found.values(), key=lambda turn: (turn.file, turn.turn.first))
 
 
 def _with_neighbours(turns: Sequence[_PlacedTurn], sources: Collection[str]) -> dict[str, tuple[_PlacedTurn, ...]]:

@@ -56,13 +56,14 @@ def identity_key(text: str) -> str:
 class Wording:
     """The words of a text in order.
 
-    *signature* has some of the pairs of successive words. Two texts that say the same in nearly the same words have a
-    pair of their signatures in common. A short text, which only an equal one repeats, has none.
+    *joined* is all of them as one text. *signature* has the hashes of some pairs of successive words, and *size* counts
+    the different pairs. Two texts that say the same in nearly the same words have a hash of their signatures in common.
+    A short text, which only an equal one repeats, has none.
     """
 
     words: tuple[str, ...]
-    signature: tuple[tuple[str, str], ...]
-    #: Number of different pairs of successive words.
+    joined: str
+    signature: tuple[int, ...]
     size: int
 
     @classmethod
@@ -70,7 +71,8 @@ class Wording:
         """Return the wording of *text*."""
         words = tuple(map(sys.intern, words_of(text)))  # a process that keeps wordings has each word once
         pairs = set(pairwise(words))
-        return cls(words, _signature(pairs) if len(words) >= _LEAST_NEARLY else (), len(pairs))
+        signature = _signature(pairs) if len(words) >= _LEAST_NEARLY else ()
+        return cls(words, " ".join(words), signature, len(pairs))
 
     @property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -82,7 +84,7 @@ class Wording:
         shorter = min(len(self.words), len(other.words))
         if shorter < _LEAST_WORDS:
             return False
-        if self.words == other.words:
+        if self.joined == other.joined:
             return True
         small, large = sorted((self.size, other.size))
         if shorter < _LEAST_NEARLY or small < _NEARLY * large:
@@ -92,14 +94,14 @@ class Wording:
         return alike and _distinctive(self.words) == _distinctive(other.words)
 
 
-def _signature(pairs: Collection[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the first of *pairs* in an order that all texts share: long words, which are rarer, come first.
+def _signature(pairs: Collection[tuple[str, str]]) -> tuple[int, ...]:
+    """Return the hashes of the first of *pairs* in an order that all texts share: long words, which are rarer, come first.
 
     The others are too few to hold all the pairs that a text must share with one that says nearly the same.
     """
     ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
     shared = math.ceil(_NEARLY * len(ordered) - _ROUNDING)
-    return tuple(ordered[: len(ordered) - shared + 1])
+    return tuple(map(hash, ordered[: len(ordered) - shared + 1]))
 
 
 def _distinctive(words: Sequence[str]) -> list[str]:
