@@ -99,7 +99,8 @@ def count_tokens(text: str, *, vocabulary: str = DEFAULT) -> int:
     """
     cost, margin = _costs(vocabulary)
     *lines, last = _LINE_END.split(text)
-    return -(-(sum(map(cost, [f"{line}\n" for line in lines])) + cost(last)) * margin // _UNIT**2)
+    total = cost(last) + (sum(map(cost, [f"{line}\n" for line in lines])) if lines else 0)
+    return -(-total * margin // _UNIT**2)
 
 
 def pretokenize(text: str) -> list[str]:

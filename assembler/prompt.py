@@ -27,6 +27,7 @@ from agent_home.store.branch import shown_instead, written_tip
 from agent_home.store.losses import absent_ledgers, absent_memory
 from agent_home.store.moved_head import head_moved
 from agent_home.tokens import count_tokens
+from recall.collector_pause import collector_paused
 
 from .budget import Budget, advice, budget_for
 from .context import BLANK_TOKENS, ContextSection, Group, fit, left_out_notice, load, rests
@@ -102,6 +103,7 @@ class _PromptBuilder:
     degraded: list[str] = field(default_factory=list)
 
 
+@collector_paused()
 def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> Receipt:
     """Assemble the prompt for *request*, and return it with its receipt.
 

@@ -157,6 +157,8 @@ class SessionBlock:
     _starts: dict[tuple[str, int], RecalledTurn] = field(default_factory=dict)
     _ends: dict[tuple[str, int], RecalledTurn] = field(default_factory=dict)
     _sources_by_text: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: Addresses of the excerpts.
+    _placed: set[str] = field(default_factory=set)
     _costs: dict[str, int] = field(default_factory=dict)
     #: Excerpts by the address of their hit, which may be tried several times.
     _tried: dict[str, tuple[RecalledPassage, _TurnExcerpt]] = field(default_factory=dict)
@@ -205,7 +207,7 @@ class SessionBlock:
         for other in (self._ends.get((turn.session, turn.first - 1)), self._starts.get((turn.session, turn.last + 1))):
             if other is None or not other.text or len(other.text) > self._left * _CHARS_PER_TOKEN:
                 continue
-            if ("", other.source) in self._sources_by_text:
+            if other.source in self._placed:
                 continue
             mark = self.claims.mark(other.source, other.text)
             excerpt = _excerpt(turn.session, other, other, other.text, mark)
@@ -227,7 +229,7 @@ class SessionBlock:
 
     def _duplicate_of(self, excerpt: _TurnExcerpt) -> str:
         """Return the source of an excerpt with the same turn, or the same text by the same speaker, else nothing."""
-        return self._sources_by_text.get(excerpt.key, "") or self._sources_by_text.get(("", excerpt.source), "")
+        return self._sources_by_text.get(excerpt.key, "") or (excerpt.source if excerpt.source in self._placed else "")
 
     def _fits_whole(self, session: str, excerpt: _TurnExcerpt) -> bool:
         """Return whether the excerpt would fit if it were the only one."""
@@ -241,7 +243,7 @@ class SessionBlock:
         self.room.left -= cost + (0 if self._groups else self._fence)
         group = self._groups.setdefault(session, [])
         group.insert(bisect(group, excerpt.position, key=_POSITION), excerpt)
-        self._sources_by_text["", excerpt.source] = excerpt.source
+        self._placed.add(excerpt.source)
         if len(excerpt.text) >= _REPEATED_CHARS:
             self._sources_by_text[excerpt.key] = excerpt.source
         self.shown.add(excerpt.source)
@@ -303,7 +305,7 @@ class PassageBlock:
         if refusal := self._refusal(hit, entries_shown):
             return _line(hit, refusal)
         text = self._told(hit, shown)
-        if hit.text.strip() and not text.strip():
+        if text is not hit.text and hit.text.strip() and not text.strip():
             return _line(hit, TURNS_SHOWN if self.claims.applied_to(hit.text).strip() else _TAKEN_BACK)
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
@@ -326,9 +328,11 @@ class PassageBlock:
     def release(self, shown: Collection[str]) -> list[RecalledPassage]:
         """Remove and return the passages whose turns are all *shown* by now."""
         gone = [(hit, cost) for hit, cost in self._kept if hit.text.strip() and not self._told(hit, shown).strip()]
+        if not gone:
+            return []
         self._kept = [kept for kept in self._kept if kept not in gone]
         self.room.left += sum(cost for _, cost in gone)
-        if gone and not self._kept:
+        if not self._kept:
             self.room.left += self._fence
         return [hit for hit, _ in gone]
 

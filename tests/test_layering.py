@@ -46,7 +46,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [
-        ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
+        ["collector_pause", "errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
     ],
     "assembler": [
         ["errors", "onboarding", "ended_claims", "receipt", "section", "settings"],

@@ -95,8 +95,9 @@ class Wording:
 
 
 def _signature(pairs: Collection[tuple[str, str]]) -> tuple[int, ...]:
-    """Return the hashes of the first of *pairs* in an order that all texts share: long words, which are rarer, come first.
+    """Return the hashes of the first of *pairs* in an order that all texts share: long words come first.
 
+    Long words are rarer, so few texts have such a pair in common.
     The others are too few to hold all the pairs that a text must share with one that says nearly the same.
     """
     ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))

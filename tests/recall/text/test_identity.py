@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from recall.text.identity import Wording, identity_key
@@ -40,3 +42,20 @@ def test_a_word_or_two_of_many_may_differ() -> None:
 )
 def test_keys_keep_signs_and_decimal_points(one: str, other: str, *, same: bool) -> None:
     assert (identity_key(one) == identity_key(other)) is same
+
+
+def test_texts_that_nearly_repeat_each_other_share_a_hash_of_their_signatures() -> None:
+    source = random.Random(7)  # noqa: S311 - texts of a test
+    vocabulary = [f"{letter}{'o' * (number % 7)}{number}x" for number in range(90) for letter in "bdk"]
+    repeated = 0
+    for _ in range(400):
+        words = source.choices(vocabulary, k=source.randint(12, 60))
+        other = list(words)
+        for _ in range(source.randint(0, 3)):
+            other.pop(source.randrange(len(other)))
+        one, two = Wording.of(" ".join(words)), Wording.of(" ".join(other))
+        common, every = len(one.pairs & two.pairs), len(one.pairs | two.pairs)
+        if min(len(one.words), len(two.words)) >= 12 and common >= 0.9 * every:
+            repeated += 1
+            assert set(one.signature) & set(two.signature)
+    assert repeated > 50
