@@ -159,8 +159,7 @@ def search(
     "yesterday" in the query a meaning. Without it such words are ignored. *before* is an ISO 8601 time. What was said
     at that time or later is left out. With *duplicates* ``collapse`` one hit stands for all that say the same, and the
     *k* best statements are returned. With *unit* ``session`` one hit stands for each conversation or file, and
-    *duplicates* does not matter. *weights* replace those that *settings* imply. Without *with_parts* the hits do not
-    have the parts of their scores.
+    *duplicates* does not matter. *weights* replace those that *settings* imply. *with_parts* adds the parts of scores.
 
     Raises:
         ValueError: an unknown mode, layer, unit or way with duplicates, or a negative *k*.
@@ -177,16 +176,14 @@ def search(
                 return _unsearched("there is no index yet. Run `memory sync`", start)
             scope, table = _scope(conn, home, layers, audience), resident_table(conn, index)
             words, vectors = _retrieve(conn, index, asked, scope, limit, settings, deadline_ms, table)
-            found = candidates(words, vectors, limit)
+            found, features = candidates(words, vectors, limit), _query_features(asked, words, now)
             windows = table.windows_of(found) if table else load_windows(conn, found)
-            features = _query_features(asked, words, now)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
-            ranking = apply_supersession(conn, windows, ranking)
-            ranked = _Ranked(conn, windows, ranking, table, EntryStandings(conn, table), with_parts)
+            ordered = apply_supersession(conn, windows, ranking)
+            ranked = _Ranked(conn, windows, ordered, table, EntryStandings(conn, table), with_parts)
             if unit == "session":
-                found_hits = [*islice(_hits(ranked, count, limits), count)]
-                hits = tuple(_by_session(conn, windows, found_hits, _moment(before, now))[:k])
+                hits = _by_session(ranked, count, limits, _moment(before, now))[:k]
             else:
                 hits = _best_hits(ranked, count, limits, duplicates)
     except schema.IndexCorrupt as error:
@@ -410,15 +407,14 @@ def _with_standings(standings: EntryStandings, hits: Iterator[Hit], limits: _Lim
             yield hit
 
 
-def _by_session(
-    conn: apsw.Connection, windows: ContextWindows, found: Sequence[Hit], moment: datetime | None
-) -> list[Hit]:
+def _by_session(ranked: _Ranked, count: int, limits: _Limits, moment: datetime | None) -> tuple[Hit, ...]:
     """Return the best hit of each session or file, in the order and with the score of the whole."""
+    found = [*islice(_hits(ranked, count, limits), count)]
     paths = json.dumps(list({hit.path for hit in found}))
-    rows = schema.rows(conn, "SELECT id, path FROM files WHERE path IN (SELECT value FROM json_each(?))", (paths,))
-    files = dict(rows)
-    speakers = {files[file]: names for file, names in speakers_of(windows, files).items()}
-    return [replace(hit, score=score) for hit, score in rank_sessions(found, speakers, moment)]
+    select = "SELECT id, path FROM files WHERE path IN (SELECT value FROM json_each(?))"
+    files = dict(schema.rows(ranked.conn, select, (paths,)))
+    speakers = {files[file]: names for file, names in speakers_of(ranked.windows, files).items()}
+    return tuple(replace(hit, score=score) for hit, score in rank_sessions(found, speakers, moment))
 
 
 def _moment(before: str, now: datetime | None) -> datetime | None:
