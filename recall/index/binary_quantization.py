@@ -14,6 +14,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,7 +94,7 @@ class BinaryVectors:
         """
         chunks, slots = places // CHUNK, places % CHUNK
         starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
-        spans = zip(starts, [*starts[1:], len(places)], strict=True)
+        spans = pairwise([*starts, len(places)]) if len(places) else ()
         stored = self.stored or ()
         parts = [stored[chunks[start]][slots[start:end]] for start, end in spans]
         both = np.concatenate(parts) if parts else np.empty((0, len(_COLUMNS), 0), np.int8)

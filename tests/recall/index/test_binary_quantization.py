@@ -152,3 +152,12 @@ def test_stored_vectors_in_memory_follow_the_index(
     assert changed.vectors_at(np.array([5]))["window"][1][0].tolist() == [2] * DIMENSION
     monkeypatch.setattr(binary_quantization, "_MOST_STORED_BYTES", 1)
     assert load_binary_vectors(conn, path, DIMENSION, keep_stored=True).stored is None
+
+
+def test_no_place_has_no_vectors() -> None:
+    vectors = BinaryVectors(
+        ids=np.array([1], np.int64), files=np.array([1], np.uint32), layers=np.array([1], np.uint8),
+        has=np.array([3], np.uint8), bits={}, stored=(np.zeros((1024, 2, 8), np.int8),),
+    )  # fmt: skip
+    found = vectors.vectors_at(np.array([], np.int64))
+    assert [len(ids) for ids, _ in found.values()] == [0, 0]
