@@ -58,6 +58,8 @@ def run(arguments: Sequence[str]) -> None:
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - a hook must not stop its host; the log names the error
         _log(root, error)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # at its end the interpreter puts the deadly handler back
 
 
 def _folder() -> Path:
@@ -109,9 +111,10 @@ def _printed(done: Answer) -> str:
 
 def _start_worker(root: Path) -> None:
     """Start the worker that imports and closes sessions, in a session of its own, so that no host kills it."""
-    command = [sys.executable, "-m", "interfaces.hosts.worker", str(root)]
+    # -P and another folder: a module that a pull put into the home must not stand in for ours.
+    command = [sys.executable, "-P", "-m", "interfaces.hosts.worker", str(root)]
     null = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=root)
+    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd="/")
 
 
 def _end_after(seconds: float) -> None:

@@ -138,7 +138,7 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
 def program() -> list[str]:
     """Return the command line of this program: its console script, or the interpreter with its module."""
     script = Path(sys.executable).with_name("memory")
-    return [str(script)] if script.is_file() else [sys.executable, "-m", "interfaces.entry"]
+    return [str(script)] if script.is_file() else [sys.executable, "-P", "-m", "interfaces.entry"]
 
 
 def _without_ours(settings: dict[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,9 @@ def start_if_allowed(root: Path) -> bool:
         return False
     if not allowed or importlib.util.find_spec("uvicorn") is None:
         return False
-    command = [sys.executable, "-m", "interfaces.cli", "serve", "--home", str(root)]
+    command = [sys.executable, "-P", "-m", "interfaces.cli", "serve", "--home", str(root)]
     subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, cwd=root,
+        start_new_session=True, cwd="/",
     )  # fmt: skip
     return True

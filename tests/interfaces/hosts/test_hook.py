@@ -307,3 +307,19 @@ def test_a_host_that_is_gone_does_not_make_the_hook_fail(home: Home) -> None:
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "BrokenPipeError hook.py" in (queue.folder(home.root) / queue.ERRORS).read_text()
+
+
+def test_a_module_that_a_pull_put_into_the_home_is_not_run(home: Home, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    code = f"open({str(mark)!r}, 'w').close()\n"
+    (home.root / "interfaces").mkdir()
+    for name in ("interfaces/__init__.py", "json.py", "hashlib.py"):
+        (home.root / name).write_text(code)
+    ended = json.dumps({**EVENT, "last_assistant_message": "The report is sent."})
+    for kind in ("session-start", "pre-compact", "session-end"):
+        hook(home.root, kind, ended)
+    until = time.monotonic() + 60
+    while list(home.root.glob("sessions/**/*.jsonl")) == [] and time.monotonic() < until:
+        time.sleep(0.1)
+    assert list(home.root.glob("sessions/**/*.jsonl")), "the worker did its work"
+    assert not mark.exists()
