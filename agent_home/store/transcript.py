@@ -195,15 +195,10 @@ def append(
         now=now,
     )
     return AppendedMessages(
-        session=session,
-        path=_path_of(home, session) or fallback,
-        added=added[0],
-        revised=len(revised),
-        duplicates=len(messages) - added[0],
-        redacted=written.redacted,
-        quarantined=written.quarantined,
+        session=session, path=_path_of(home, session) or fallback, added=added[0], revised=len(revised),
+        duplicates=len(messages) - added[0], redacted=written.redacted, quarantined=written.quarantined,
         dropped=written.dropped,
-    )
+    )  # fmt: skip
 
 
 def read(path: Path, start: int = 0) -> list[Turn]:

@@ -127,9 +127,7 @@ def remember(
             the agent's.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
-    text = add_dates(" ".join(text.split()), now.date())
-    if not text:
-        raise ValueError("the text is empty")
+    text = _dated(text, now)
     _require_day(until, now)
     screened = _screened(home, text, origin)
     if not dry_run:
@@ -154,6 +152,18 @@ def remember(
         edits.write(MEMORY, done.documents[MEMORY])
     stored = _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
     return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
+
+
+def _dated(text: str, now: datetime) -> str:
+    """Return *text* on one line, with a date beside each word like "tomorrow".
+
+    Raises:
+        ValueError: it is empty.
+    """
+    dated = add_dates(" ".join(text.split()), now.date())
+    if not dated:
+        raise ValueError("the text is empty")
+    return dated
 
 
 def _require_day(until: str, now: datetime) -> None:

@@ -29,7 +29,7 @@ _GIVEN_BACK = ("<hook_context>", "</hook_context>")
 
 
 class HostEvent(NamedTuple):
-    """An event of a session. *source* says how a session starts: startup, resume, clear, compact or fork.
+    """An event of a session.
 
     *transcript* is the host's file, which may lag behind *last_message*, the agent's last answer. Each may be empty.
     """
@@ -39,7 +39,6 @@ class HostEvent(NamedTuple):
     session: str
     transcript: str = ""
     cwd: str = ""
-    source: str = ""
     prompt: str = ""
     last_message: str = ""
 
@@ -62,7 +61,6 @@ def parse_event(host: str, kind: str, text: str) -> HostEvent:
         session=_text(given, "session_id"),
         transcript=_text(given, "transcript_path"),
         cwd=_text(given, "cwd"),
-        source=_text(given, "source"),
         prompt=_without_hook_context(_text(given, "prompt")),
         last_message=_text(given, "last_assistant_message") or _text(given, "prompt_response"),
     )

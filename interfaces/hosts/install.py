@@ -128,8 +128,9 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
     change = SettingsChange(path=path, before=before, after=after)
     if apply and change.changed:
         if after is None:
-            path.unlink()
-            _remove_empty(path.parent)
+            path.resolve().unlink()  # a link stays: somebody put it there
+            if known is not None and known.get("made_folder") is True:
+                _remove_empty(path.parent)
         else:
             _write(path, after)
     return change
@@ -219,8 +220,9 @@ def _remember(home: Home, path: Path, before: str | None, after: str) -> None:
     """Keep the bytes of the file before our first change, so that it can be put back as it was."""
     record = read_record(home.machine, _RECORD) or {}
     known = record.get(str(path))
-    first = known["before"] if known is not None and known["after"] == before else _before_us(path, before)
-    write_record(home.machine, _RECORD, {**record, str(path): {"before": first, "after": after}})
+    if known is None or known["after"] != before:
+        known = {"before": _before_us(path, before), "made_folder": not path.parent.exists()}
+    write_record(home.machine, _RECORD, {**record, str(path): {**known, "after": after}})
 
 
 def _before_us(path: Path, text: str | None) -> str | None:

@@ -134,15 +134,20 @@ def waits(root: Path) -> bool:
 
 
 def _append(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Append *data* to *path*, or nothing of it."""
     descriptor = _open_locked(path)
     try:
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":  # a line that was cut off must not take this one along
             data = b"\n" + data
-        while data:
-            data = data[os.write(descriptor, data) :]
-        if durable:
-            os.fsync(descriptor)
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+            if durable:
+                os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
     finally:
         os.close(descriptor)
 

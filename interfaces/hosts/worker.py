@@ -40,6 +40,9 @@ def work(home: Home) -> list[str]:
     """Import and close what waits, and return the names of the sessions that were closed.
 
     Does nothing while another worker runs, which looks into the queue again before it ends.
+
+    Raises:
+        OSError: what waits can be neither saved nor written down. The events stay in the queue.
     """
     closed: list[str] = []
     again = True

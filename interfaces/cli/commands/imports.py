@@ -101,37 +101,27 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
     _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
 
 
-@home_command(
-    "codex",
-    examples=(("Import all sessions of Codex", "memory import codex ~/.codex/sessions"),),
-)
-@click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.pass_context
-def codex(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
-    """Import session files of Codex.
+def _host_command(host: str, product: str, files: str, folder: str) -> click.Command:
+    """Return the command that imports the *files* of *host*, which keeps them below *folder*."""
 
-    PATH is a file, or a folder with rollout-*.jsonl files at any depth. The exit code is that of `claude-code`.
-    """
-    from agent_home.imports import import_codex
+    @home_command(host, examples=((f"Import all sessions of {product}", f"memory import {host} {folder}"),))
+    @click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+    @click.pass_context
+    def command(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
+        import agent_home.imports
 
-    _show(context, invocation, import_codex(invocation.home, paths, now=invocation.moment), other="chat")
+        read = {"codex": agent_home.imports.import_codex, "gemini": agent_home.imports.import_gemini}[host]
+        _show(context, invocation, read(invocation.home, paths, now=invocation.moment), other="chat")
+
+    command.help = (
+        f"Import session files of {product}.\n\nPATH is a file, or a folder with {files} files at any depth. The exit "
+        "code is that of `claude-code`."
+    )
+    return command
 
 
-@home_command(
-    "gemini",
-    examples=(("Import all sessions of Gemini CLI", "memory import gemini ~/.gemini/tmp"),),
-)
-@click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.pass_context
-def gemini(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
-    """Import session files of Gemini CLI.
-
-    PATH is a file, or a folder with session-*.jsonl files at any depth. The exit code is that of `claude-code`.
-    """
-    from agent_home.imports import import_gemini
-
-    _show(context, invocation, import_gemini(invocation.home, paths, now=invocation.moment), other="chat")
-
+codex = _host_command("codex", "Codex", "rollout-*.jsonl", "~/.codex/sessions")
+gemini = _host_command("gemini", "Gemini CLI", "session-*.jsonl", "~/.gemini/tmp")
 
 for _command in (chat, claude_code, codex, gemini):
     import_.add_command(_command)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,20 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.imports.codex import parse
+from tests.agent_home.imports.host_rows import json_values, with_wrong_values
 
-KEYS = st.sampled_from(["type", "payload", "content", "text", "role"])
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda part: st.lists(part, max_size=3) | st.dictionaries(KEYS, part, max_size=4),
-    max_leaves=12,
-)
+JSON = json_values(["type", "payload", "content", "text", "role"])
 
 #: A session as Codex writes it: what the program tells itself, a question, a command with its result, an answer.
 ROLLOUT = [
     json.dumps({"timestamp": f"2026-11-28T10:00:{number:02d}.120Z", "type": kind, "payload": payload}).encode() + b"\n"
     for number, (kind, payload) in enumerate([
         ("session_meta", {
-            "id": "0199-aa", "timestamp": "2026-11-28T10:00:00.000Z", "cwd": "/work/shop", "originator": "codex_exec",
+            "id": "0199-aa", "timestamp": "2026-11-28T10:00:00.000Z", "cwd": "/srv/shop", "originator": "codex_exec",
             "cli_version": "0.169.0", "source": "exec", "git": {"branch": "main", "commit_hash": "3f9c2e1"},
             "base_instructions": {"text": "You are a coding agent."},
         }),
@@ -36,10 +31,10 @@ ROLLOUT = [
         }),
         ("response_item", {
             "type": "message", "role": "user", "content": [
-                {"type": "input_text", "text": "<environment_context>\n  <cwd>/work/shop</cwd>\n</environment_context>"}
+                {"type": "input_text", "text": "<environment_context>\n  <cwd>/srv/shop</cwd>\n</environment_context>"}
             ],
         }),
-        ("turn_context", {"turn_id": "t1", "cwd": "/work/shop", "approval_policy": "never", "model": "gpt-5"}),
+        ("turn_context", {"turn_id": "t1", "cwd": "/srv/shop", "approval_policy": "never", "model": "gpt-5"}),
         ("response_item", {
             "type": "message", "role": "user",
             "content": [{"type": "input_text", "text": "Round half to even in the invoices."}],
@@ -48,7 +43,7 @@ ROLLOUT = [
         ("response_item", {"type": "reasoning", "summary": [], "content": None, "encrypted_content": "gAAAAB"}),
         ("response_item", {
             "type": "function_call", "name": "exec_command", "call_id": "call_1",
-            "arguments": json.dumps({"cmd": "git commit -am 'Round half to even'", "workdir": "/work/shop"}),
+            "arguments": json.dumps({"cmd": "git commit -am 'Round half to even'", "workdir": "/srv/shop"}),
         }),
         ("response_item", {
             "type": "function_call_output", "call_id": "call_1",
@@ -62,23 +57,9 @@ ROLLOUT = [
     ])
 ]  # fmt: skip
 
-#: What stands in the place of each value of a row, one after the other.
-WRONG: list[Any] = [None, True, 7, 1e300, "", "\0\ud800", [], {}, [[1]], [None], {"text": 5}, {"type": ["text"]}]
-
-
-def with_wrong_values(value: Any) -> Iterator[Any]:
-    """Yield *value* with each of its parts in turn replaced by each wrong value."""
-    yield from WRONG
-    keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        for broken in with_wrong_values(value[key]):
-            copy = value.copy()
-            copy[key] = broken
-            yield copy
-
 
 def rows(*payloads: dict[str, Any], kind: str = "response_item") -> list[bytes]:
-    meta = {"type": "session_meta", "timestamp": "2026-11-28T10:00:00Z", "payload": {"id": "s1", "cwd": "/work/shop"}}
+    meta = {"type": "session_meta", "timestamp": "2026-11-28T10:00:00Z", "payload": {"id": "s1", "cwd": "/srv/shop"}}
     lines = [meta, *({"type": kind, "timestamp": "2026-11-28T10:00:01Z", "payload": item} for item in payloads)]
     return [json.dumps(line).encode() + b"\n" for line in lines]
 
@@ -96,7 +77,7 @@ def test_what_user_and_assistant_said_is_kept_with_session_folder_and_time() -> 
     (first, second) = parse(
         rows(message("user", "Which database?", "m1"), message("assistant", "PostgreSQL."))
     ).messages
-    assert (first.session, first.id, first.cwd, first.ts) == ("s1", "m1", "/work/shop", "2026-11-28T10:00:01Z")
+    assert (first.session, first.id, first.cwd, first.ts) == ("s1", "m1", "/srv/shop", "2026-11-28T10:00:01Z")
     assert [first.content, second.content] == ["Which database?", "PostgreSQL."]
 
 
@@ -163,7 +144,7 @@ def test_a_whole_rollout_gives_what_was_said_and_done() -> None:
         ("tool", "[main 3f9c2e1] Round half to even"),
         ("assistant", "Done: 312.45 becomes 312.4."),
     ]
-    assert {(item.session, item.cwd) for item in found.messages} == {("0199-aa", "/work/shop")}
+    assert {(item.session, item.cwd) for item in found.messages} == {("0199-aa", "/srv/shop")}
     assert len({item.id for item in found.messages}) == 4
     assert found.skipped.total() == len(ROLLOUT) - 4
 

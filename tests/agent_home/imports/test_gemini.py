@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,14 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.imports.gemini import parse
+from tests.agent_home.imports.host_rows import json_values, with_wrong_values
 
 META = {"sessionId": "s1", "startTime": "2026-11-28T10:00:00Z", "kind": "main"}
-KEYS = st.sampled_from(["type", "content", "text", "toolCalls", "args", "messages", "result"])
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda part: st.lists(part, max_size=3) | st.dictionaries(KEYS, part, max_size=4),
-    max_leaves=12,
-)
+JSON = json_values(["type", "content", "text", "toolCalls", "args", "messages", "result"])
 
 #: A session as Gemini CLI writes it: the file's head, changes of the head, and messages with the calls of tools.
 CHAT = [
@@ -61,20 +56,6 @@ CHAT = [
         },
     )
 ]  # fmt: skip
-
-#: What stands in the place of each value of a row, one after the other.
-WRONG: list[Any] = [None, True, 7, 1e300, "", "\0\ud800", [], {}, [[1]], [None], {"text": 5}, {"type": ["text"]}]
-
-
-def with_wrong_values(value: Any) -> Iterator[Any]:
-    """Yield *value* with each of its parts in turn replaced by each wrong value."""
-    yield from WRONG
-    keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        for broken in with_wrong_values(value[key]):
-            copy = value.copy()
-            copy[key] = broken
-            yield copy
 
 
 def lines(*rows: Any) -> list[bytes]:

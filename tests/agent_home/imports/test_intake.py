@@ -164,9 +164,9 @@ def test_a_host_that_names_no_folder_gets_that_of_the_session(home: Home, now: d
     file = tmp_path / "session.jsonl"
     file.write_text('{"sessionId": "s1"}\n{"id": "m1", "type": "user", "content": "Hello"}\n')
     assert [message.content for message in host_messages("gemini", file)] == ["Hello"]
-    import_host(home, "gemini", file, cwd="/work/shop", now=now)
+    import_host(home, "gemini", file, cwd="/srv/shop", now=now)
     (stored,) = [turn.message for item in transcript.sessions(home) for turn in transcript.read(item.path)]
-    assert stored.cwd == "/work/shop"
+    assert stored.cwd == "/srv/shop"
 
 
 HOST_FILES: dict[str, tuple[dict[str, Any], ...]] = {

@@ -60,12 +60,12 @@ def test_the_answer_names_the_event_as_the_host_does(host: str, name: str) -> No
 
 def test_what_each_host_tells_becomes_one_value() -> None:
     told = {
-        "session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/work", "source": "startup", "prompt": "Which one?",
+        "session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/srv", "source": "startup", "prompt": "Which one?",
         "hook_event_name": "SessionStart", "permission_mode": "default", "model": "opus", "timestamp": "2026-11-28",
     }  # fmt: skip
     for host in HOSTS:
         assert parse_event(host, "session-start", json.dumps(told)) == HostEvent(
-            host, "session-start", "s", "/t.jsonl", "/work", "startup", "Which one?", ""
+            host, "session-start", "s", "/t.jsonl", "/srv", "Which one?", ""
         )
 
 

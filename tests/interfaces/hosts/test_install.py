@@ -244,7 +244,6 @@ def test_a_second_round_puts_back_the_bytes_of_its_own_time(home: Home, host: st
         assert path.read_text() == text
 
 
-@pytest.mark.xfail(strict=True, reason="an empty folder is removed, whoever made it")
 def test_a_folder_that_was_there_stays(home: Home, host: str, path: Path) -> None:
     path.parent.mkdir(parents=True)
     install(home, host, path, apply=True)
@@ -252,7 +251,6 @@ def test_a_folder_that_was_there_stays(home: Home, host: str, path: Path) -> Non
     assert path.parent.is_dir()
 
 
-@pytest.mark.xfail(strict=True, reason="the link is removed, and its target keeps our hooks")
 def test_a_link_to_a_file_that_is_not_there_yet_stays_a_link(home: Home, host: str, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "dotfiles.json"
     path.parent.mkdir(parents=True)

@@ -126,7 +126,6 @@ TAKE_ON_A_FULL_DISK = (
 )
 
 
-@pytest.mark.xfail(strict=True, reason="a short write is taken for a whole one, and the queue is emptied after it")
 def test_a_disk_that_fills_up_while_events_are_taken_loses_none(home: Home) -> None:
     for number in range(5):
         queue.append(home.root, HostEvent("codex", "stop", f"s{number}"))

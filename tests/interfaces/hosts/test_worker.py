@@ -212,12 +212,11 @@ def test_a_last_message_without_a_file_is_not_doubled_at_the_end(
     assert turns(home) == ["The report is sent."]
 
 
-@pytest.mark.xfail(strict=True, reason="the last message is compared as the host tells it, not as an import keeps it")
 @pytest.mark.parametrize("last", ["The tag <agent-home> marks our block.", "One\0two.", "word " * 20], ids=range(3))
 def test_a_last_message_that_an_import_or_the_queue_changes_is_not_doubled(
     home: Home, file: Path, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_MOST_CHARS", 50)
+    monkeypatch.setattr(queue, "MOST_CHARS", 50)
     with file.open("a") as more:
         more.write(line("assistant", 3, last))
     tell(home, "session-end", file, last=last)
@@ -274,7 +273,6 @@ def test_processes_at_once_do_the_work_once(home: Home, file: Path) -> None:
     assert memory(home).count(SAID) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="after the last look into the queue, the worker works on under its lock")
 def test_an_event_that_comes_while_a_worker_ends_is_not_left(
     home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,7 +281,7 @@ def test_an_event_that_comes_while_a_worker_ends_is_not_left(
     def settle_and_be_told(home: Home, sessions: Mapping[str, OpenSession]) -> list[str]:
         closed = settle(home, sessions)
         calls.append(closed)
-        if len(calls) == 2:
+        if len(calls) == 1:
             tell(home, "session-end", file)
             assert work(home) == []  # the worker of this event finds the first one at work
         return closed
@@ -291,7 +289,7 @@ def test_an_event_that_comes_while_a_worker_ends_is_not_left(
     monkeypatch.setattr(worker, "_settle", settle_and_be_told)
     tell(home, "stop", file)
     work(home)
-    assert len(calls) >= 2
+    assert [closed for closed in calls if closed] == [["s1"]]
     assert queue.take(home.root) == []
 
 
@@ -325,15 +323,18 @@ def test_the_brief_names_a_failing_session_until_it_is_saved(
     assert "could not be saved" not in brief(home, session="s", most_chars=9_500, now=now)
 
 
-@pytest.mark.xfail(strict=True, reason="the record is written like a cache, whose failure nobody hears of")
 def test_an_event_is_kept_when_neither_session_nor_record_can_be_written(
     home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(home, "session-end", file)
-    (queue.folder(home.root) / "open.json" / "in-the-way").mkdir(parents=True)
+    in_the_way = queue.folder(home.root) / "open.json" / "in-the-way"
+    in_the_way.mkdir(parents=True)
     with monkeypatch.context() as broken:
         broken.setattr(worker, "import_host", full)
-        work(home)
+        with pytest.raises(OSError, match=r"."):
+            work(home)
+    in_the_way.rmdir()
+    in_the_way.parent.rmdir()
     assert work(home) == ["s1"]
 
 
