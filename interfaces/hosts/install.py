@@ -128,7 +128,8 @@ def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
     change = SettingsChange(path=path, before=before, after=after)
     if apply and change.changed:
         if after is None:
-            path.resolve().unlink()  # a link stays: somebody put it there
+            target = path.resolve()  # a link stays: somebody put it there
+            target.unlink()
             if known is not None and known.get("made_folder") is True:
                 _remove_empty(path.parent)
         else:
