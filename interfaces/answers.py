@@ -100,6 +100,7 @@ def remembered_answer(done: Remembered, degraded: Sequence[str], *, dry_run: boo
         "perhaps_contradicts": list(done.doubted),
         "redacted": done.redacted,
         "quarantined": [item.id for item in done.quarantined],
+        "waits": done.waits,
         "dry_run": dry_run,
         "commit": done.commit,
         "degraded": list(degraded),

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agent_home.clock import now as present
 from agent_home.home import Home, find_home
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assembler.receipt import Receipt
     from distill.closing_result import Closed, ClosedAll
     from distill.entries.citation import Cited
-    from distill.entries.notes import Finished, NoteType, Remembered
+    from distill.entries.notes import Finished, NoteOrigin, NoteType, Remembered
     from distill.review.queue import ReviewItem
     from recall.search.hybrid import Mode, SearchResult, Unit
 
@@ -282,7 +282,8 @@ class AgentHome:
         until: str = "",
         replaces: str = "",
         tags: Sequence[str] = (),
-        origin: Literal["user", "agent"] = "agent",
+        origin: NoteOrigin = "agent",
+        speaker: str = "",
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Remembered:
@@ -295,7 +296,9 @@ class AgentHome:
             until: the last day on which it holds, ISO 8601.
             replaces: the id of the entry that it supersedes.
             tags: words by which it is found.
-            origin: who says it. What the agent notes supersedes nothing of the user.
+            origin: who says it. What the agent notes supersedes nothing of the user. A participant's note names
+                *speaker*, and waits for a person unless it is a fact or a thread on which not only the owner decides.
+            speaker: the name of a participant.
             dry_run: write nothing, and return what would be written.
             now: the time of the note.
 
@@ -304,15 +307,23 @@ class AgentHome:
             NotLive: *replaces* names no live entry.
             Locked, GuardRefused: nothing was written.
         """
-        from distill.entries.notes import remember
-
         if not text.strip():
             raise ValueError("the text is blank. Write what to remember")
-        home = self._fresh()
-        done = remember(
-            home, text, now=now or present(), kind=kind, about=about, until=until, replaces=replaces, tags=tags,
-            origin=origin, dry_run=dry_run,
-        )  # fmt: skip
+        home, moment = self._fresh(), now or present()
+        if origin == "participant":
+            from distill.participant_notes import remember_of_participant
+
+            done = remember_of_participant(
+                home, text, speaker=speaker, now=moment, kind=kind, about=about, until=until, replaces=replaces,
+                tags=tags, dry_run=dry_run,
+            )  # fmt: skip
+        else:
+            from distill.entries.notes import remember
+
+            done = remember(
+                home, text, now=moment, kind=kind, about=about, until=until, replaces=replaces, tags=tags,
+                origin=origin, dry_run=dry_run,
+            )  # fmt: skip
         if done.commit:
             self._index(home)
         return done
@@ -336,21 +347,27 @@ class AgentHome:
         entry_id: str,
         *,
         how: str = "",
-        origin: Literal["user", "agent"] = "agent",
+        origin: NoteOrigin = "agent",
+        speaker: str = "",
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Finished:
         """End an entry: an open thread that is done, or another entry that holds no longer.
 
-        The agent ends open threads and its own entries.
+        The agent ends open threads and its own entries, and the participant *speaker* entries that name them.
 
         Raises:
             NoSuchEntry, NotLive: no live entry has that id, or *origin* may not end it.
         """
-        from distill.entries.notes import finish
+        home, moment = self._fresh(), now or present()
+        if origin == "participant":
+            from distill.participant_notes import finish_of_participant
 
-        home = self._fresh()
-        done = finish(home, entry_id, now=now or present(), how=how, origin=origin, dry_run=dry_run)
+            done = finish_of_participant(home, entry_id, speaker=speaker, now=moment, how=how, dry_run=dry_run)
+        else:
+            from distill.entries.notes import finish
+
+            done = finish(home, entry_id, now=moment, how=how, origin=origin, dry_run=dry_run)
         if done.commit:
             self._index(home)
         return done

@@ -57,7 +57,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],
         ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["closing_result"], ["close"],
         ["interrupted_night", "report"], ["told_turns"], ["entry_target"],
-        ["forget", "nightly", "resume"],
+        ["forget", "nightly", "participant_notes", "resume"],
     ],
 }  # fmt: skip
 #: Adapters whose framework is an extra of its own, which `make test` has not: `make frameworks` imports them.

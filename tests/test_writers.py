@@ -95,6 +95,7 @@ PROCESSES = {
     "interfaces.service.activity": "an event loop, which starts no process",
     "interfaces.service.autostart": "the service, where [serve] allows it",
     "interfaces.service.endpoints": "an event loop, which starts no process",
+    "interfaces.service.request_limits": "a timer of the event loop, which starts no process",
     "interfaces.service.server": "an event loop, which starts no process",
 }
 #: Attributes by which git is changed: the client's one method, and what GitPython's objects have.

@@ -41,6 +41,7 @@ __all__ = [
     "ProposalDraft",
     "branch_of",
     "broken",
+    "count_by",
     "ended_ids",
     "find",
     "make",
@@ -207,6 +208,11 @@ def ended_ids(home: Home) -> set[str]:
 
 def _ended(listed: Iterable[tuple[history.BranchTip, Mapping[str, str]]]) -> set[str]:
     return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends") and said.get(_SIGNED)}
+
+
+def count_by(home: Home, actor: str) -> int:
+    """Return how many proposals of *actor* wait. Only those of this machine count."""
+    return sum(said.get("Actor") == actor for _, said in _listed(home, f"refs/heads/{FOLDER}"))
 
 
 def pending_statements(home: Home) -> set[str]:

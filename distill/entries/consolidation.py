@@ -182,8 +182,9 @@ def _kept_elsewhere(reason: str, older: str, newer: str, fresh: frozenset[str]) 
 def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
     """Relate *newer* to *older* by their words and by the rules of their sections.
 
-    A protected entry and one of a more trusted origin are never replaced. An entry without a date is neither older nor
-    newer. A correction that names the sentence it corrects replaces the entry with that sentence.
+    A protected entry, one of a more trusted origin, and one of another participant are never replaced. An entry
+    without a date is neither older nor newer. A correction that names the sentence it corrects replaces the entry with
+    that sentence.
     """
     if not _are_comparable(older, newer):
         return Relation(kind="different", reason="sections that are not compared")
@@ -208,13 +209,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         return Relation(kind="different", reason=_SAID_TWICE if found.reason == SAME_CHANGE else _ELSEWHERE)
     if found.kind == "same" and newer.protected:
         return Relation(kind="different", reason="the same text, but protected")
-    if found.kind == "replaced" and not _may_replace(older, newer, found):
-        return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
-    if found.kind == "replaced" and least_trusted([_origin(older), _origin(newer)]) != _origin(older):
-        return Relation(kind="different", reason=_OUTRANKED)
-    if found.kind == "replaced" and _is_doubtful(older, newer):
-        return Relation(kind="different", reason=_UNDECIDED)
-    return found
+    reason = _reason_to_stand(older, newer, found) if found.kind == "replaced" else ""
+    return Relation(kind="different", reason=reason) if reason else found
 
 
 def merge_entries(kept: Entry, other: Entry) -> Entry:
@@ -354,6 +350,24 @@ def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
     if not older.date or not newer.date or older.date > newer.date:
         return False
     return older.prefix == newer.prefix or found.reason in _EXPLICIT
+
+
+def _reason_to_stand(older: Entry, newer: Entry, found: Relation) -> str:
+    """Return why *older* stands although *newer* contradicts it, or an empty string."""
+    if not _may_replace(older, newer, found):
+        return "a contradiction, but the older entry may not be replaced"
+    if least_trusted([_origin(older), _origin(newer)]) != _origin(older):
+        return _OUTRANKED
+    if _are_of_two_participants(older, newer):
+        return "a contradiction of two participants"
+    return _UNDECIDED if _is_doubtful(older, newer) else ""
+
+
+def _are_of_two_participants(older: Entry, newer: Entry) -> bool:
+    """Return whether both are told by participants, and not by the same one. None speaks for another."""
+    if {_origin(older), _origin(newer)} != {"participant"}:
+        return False
+    return split_speaker(stated_text(older))[0] != split_speaker(stated_text(newer))[0]
 
 
 def _adds_words(older: str, newer: str, *, cosine: float | None) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agent_home import storage
 from agent_home.documents.check import entry_files
@@ -22,6 +22,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
 from agent_home.store.gateway import WriteOutcome, prepare, transaction
 from agent_home.store.references import resolve_ids
+from guard import Verdict
 from recall.text.identity import identity_key
 
 from ..errors import NotLive
@@ -37,9 +38,21 @@ from .promotion import PREFIXES
 from .resolution import doubted_entries
 from .withheld import has_placeholder, is_empty_without, withheld_words
 
-__all__ = ["NOTE_TYPES", "Finished", "NoteType", "Remembered", "finish", "remember"]
+__all__ = [
+    "NOTE_TYPES",
+    "Finished",
+    "JudgedNote",
+    "NoteOrigin",
+    "NoteType",
+    "Remembered",
+    "draft_note",
+    "finish",
+    "remember",
+]
 
 NoteType = Literal["preference", "decision", "lesson", "correction", "thread", "fact"]
+#: Who writes a note. A participant's goes through ``distill.participant_notes``.
+NoteOrigin = Literal["user", "agent", "participant"]
 #: The prefix of the section of each type of note.
 NOTE_TYPES: Mapping[NoteType, str] = {
     "preference": "SP",
@@ -56,6 +69,8 @@ _ACT_PREFIXES: Mapping[Act, str] = {
 _MAX_READ_CHARS = 400
 #: Least chance of a preference, and of another act than a fact, among the acts that an entry may have.
 _LEAST_WISH, _LEAST_ACT = 0.4, 0.7
+#: Why a note waits that the guard does not let through.
+HELD_BACK = "the guard holds it back"
 #: Reason of a link that a person asked for.
 NAMED_BY_A_PERSON = "named with --replaces"
 
@@ -65,8 +80,9 @@ class Remembered:
     """Result of :func:`remember`. *known*: an entry said the same, and *id* is that entry.
 
     *superseded* links older entries to the note. *doubted* are live entries that the note perhaps contradicts, by id.
-    They stand nevertheless. *quarantined* is not empty when the guard held the note back. *forgotten* are words of the
-    note that ``memory forget`` keeps out of memory.
+    They stand nevertheless. *quarantined* is not empty when the guard held the note back. *waits* says why the note
+    waits for a person, or in a dry run would wait: then memory does not have it. *forgotten* are words of the note that
+    ``memory forget`` keeps out of memory.
     """
 
     id: str
@@ -78,7 +94,16 @@ class Remembered:
     redacted: int = 0
     forgotten: str = ""
     quarantined: tuple[Quarantined, ...] = ()
+    waits: str = ""
     commit: str | None = None
+
+
+class JudgedNote(NamedTuple):
+    """A note before it is written: the entry without its final id, its section, and the text as the guard stores it."""
+
+    entry: Entry
+    section: SectionRule
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +127,7 @@ def remember(
     until: str = "",
     replaces: str = "",
     tags: Sequence[str] = (),
-    origin: Literal["user", "agent"] = "user",
+    origin: NoteOrigin = "user",
     dry_run: bool = False,
 ) -> Remembered:
     """Write *text* as an entry of ``MEMORY.md`` in one commit.
@@ -116,42 +141,66 @@ def remember(
         until: the last day on which the note holds, ISO 8601.
         replaces: the id of a live entry that the note supersedes. Without *kind*, the note gets its section.
         tags: words by which the note is found. A comma ends one.
-        origin: who says it. A note of the agent supersedes nothing of the user.
+        origin: who says it. Only the user's notes supersede entries of others.
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
     Raises:
         ValueError: *text* is empty, or *until* is no ISO date or a day that is over.
         GuardRefused: the guard would leave nothing of *text*, or cannot run.
         NoSuchEntry: no entry has the id *replaces*.
-        NotLive: that entry is archived, in another file, superseded, resolved, protected, or the user's and the note
-            the agent's.
+        NotLive: that entry is archived, in another file, superseded, resolved, protected, or of another origin than
+            a note that is not the user's.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
-    text = _dated(text, now)
-    _require_day(until, now)
-    screened = _screened(home, text, origin)
+    draft = draft_note(home, text, now=now, kind=kind, about=about, until=until, tags=tags, origin=origin)
+    note, rule, verdict = draft
     if not dry_run:
         prepare(home, now)
     older = _replaceable(home, replaces, parse(storage.read_text(home.root / MEMORY)), origin) if replaces else None
-    rule = (section_of(older.prefix) if older and not kind else None) or _section(text, kind)
-    fields = {"Origin": origin, "About": " ".join(about.split()), "Tags": _tag_line(tags), "Until": until}
-    note = _note(rule.prefix, text, fields, now)
+    if older and not kind:
+        rule = section_of(older.prefix) or rule
+        note = note.changed(id=f"{rule.prefix}-0000")
     known = _find(home, note)
     if known is not None and (older is None or known.id == older.id):
         return _known(home, known, rule.title, now, dry_run=dry_run)
     if dry_run:
-        return _planned(home, note, rule, text)
+        return _planned(home, note, rule, verdict)
     with transaction(home, actor="remember", message="Remember", source=origin, now=now) as edits:
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
         added = edits.read(MEMORY).with_entry(rule.title, note)
-        fresh = [] if has_placeholder(screened) else [note.id]
+        fresh = [] if has_placeholder(verdict.text) else [note.id]
         done = consolidate({MEMORY: added}, archive="", fresh=fresh)
         if older is not None and older.id not in {link.older for link in done.superseded}:
             done = _with_replaced(done, _replaceable(home, older.id, done.documents[MEMORY], origin), note.id)
         edits.write(MEMORY, done.documents[MEMORY])
-    stored = _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
+    stored = _stored(edits.outcome, done, note, rule.title, withheld_words(note.text, verdict.text))
     return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
+
+
+def draft_note(
+    home: Home,
+    text: str,
+    *,
+    now: datetime,
+    kind: NoteType | None,
+    about: str,
+    until: str,
+    tags: Sequence[str],
+    origin: NoteOrigin,
+) -> JudgedNote:
+    """Return the entry that *text* would become, and what the guard does with it. Arguments are those of a note.
+
+    Raises:
+        ValueError: *text* is empty, or *until* is no ISO date or a day that is over.
+        GuardRefused: the guard would leave nothing of *text*, or cannot run.
+    """
+    text = _dated(text, now)
+    _require_day(until, now)
+    verdict = _screened(home, text, origin)
+    rule = _section(text, kind)
+    fields = {"Origin": origin, "About": " ".join(about.split()), "Tags": _tag_line(tags), "Until": until}
+    return JudgedNote(_note(rule.prefix, text, fields, now), rule, verdict)
 
 
 def _dated(text: str, now: datetime) -> str:
@@ -191,20 +240,23 @@ def _tag_line(tags: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(word for word in words if word))
 
 
-def _planned(home: Home, note: Entry, rule: SectionRule, text: str) -> Remembered:
+def _planned(home: Home, note: Entry, rule: SectionRule, verdict: Verdict) -> Remembered:
     """Return what would be written for *note*."""
     return Remembered(
-        id=new_id(rule.prefix, _seed(note), proposals.taken_ids(home)), section=rule.title, text=text,
+        id=new_id(rule.prefix, _seed(note), proposals.taken_ids(home)), section=rule.title, text=note.text,
         doubted=doubted_entries(parse(storage.read_text(home.root / MEMORY)), note),
+        waits="" if verdict.stored else HELD_BACK,
     )  # fmt: skip
 
 
 def _stored(outcome: WriteOutcome, done: Consolidation, note: Entry, section: str, forgotten: str) -> Remembered:
     """Return the note as the guard let it through, or the entry that it was merged into."""
     stored = outcome.entries.get(done.merged[0].newer if done.merged else note.id, note)
+    waits = HELD_BACK if outcome.quarantined else ""
     return Remembered(
         id=stored.id, section=section, text=stored.text, known=bool(done.merged), superseded=done.superseded,
-        redacted=outcome.redacted, forgotten=forgotten, quarantined=outcome.quarantined, commit=outcome.commit,
+        redacted=outcome.redacted, forgotten=forgotten, quarantined=outcome.quarantined, waits=waits,
+        commit=outcome.commit,
     )  # fmt: skip
 
 
@@ -226,16 +278,16 @@ def finish(
     *,
     now: datetime,
     how: str = "",
-    origin: Literal["user", "agent"] = "user",
+    origin: NoteOrigin = "user",
     dry_run: bool = False,
 ) -> Finished:
     """Mark the live entry *entry_id* as resolved today, with a short remark *how*. A resolved one stays as it is.
 
-    The agent ends open threads and its own entries.
+    The agent ends open threads and its own entries, and a participant ends entries of participants.
 
     Raises:
         NoSuchEntry: no entry of ``MEMORY.md`` or of the archive has that id.
-        NotLive: the entry is archived, or in another file, or superseded, or the user's and the agent ends it.
+        NotLive: the entry is archived, or in another file, or superseded, or *origin* may not end it.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     if dry_run:
@@ -253,8 +305,10 @@ def _finished(
     home: Home, entry_id: str, memory: Document, now: datetime, how: str, origin: str
 ) -> tuple[Document, Finished]:
     entry = _live_entry(home, entry_id, memory)
-    if origin == "agent" and entry.fields.get("Origin") != "agent" and entry.prefix != NOTE_TYPES["thread"]:
-        raise NotLive(entry.id, "it is the user's, and the agent ends only open threads and its own entries")
+    if origin == "agent" and entry.prefix != NOTE_TYPES["thread"]:
+        _require_own(entry, origin, "the agent ends only open threads and its own entries")
+    if origin == "participant":
+        _require_own(entry, origin, "a participant ends only entries of participants")
     if not entry.retired:
         entry = retired(entry, "resolve", f"{now:%Y-%m-%d}", "", how)
         memory = memory.with_entry_changed(entry)
@@ -299,9 +353,20 @@ def _replaceable(home: Home, entry_id: str, memory: Document, origin: str) -> En
         raise NotLive(entry.id, f"its state is {entry.fields['State']!r}")
     if entry.protected:
         raise NotLive(entry.id, "it is protected")
-    if origin == "agent" and entry.fields.get("Origin") != "agent":
-        raise NotLive(entry.id, "it is the user's, and a note of the agent replaces nothing of the user's")
+    if origin != "user":
+        _require_own(entry, origin, f"a note of the {origin} replaces only entries of the {origin}")
     return entry
+
+
+def _require_own(entry: Entry, origin: str, rule: str) -> None:
+    """Refuse an *entry* of another origin.
+
+    Raises:
+        NotLive: it has another. The message names its origin and the *rule*.
+    """
+    said = entry.fields.get("Origin", "user")
+    if said != origin:
+        raise NotLive(entry.id, f"it is the {said}'s, and {rule}")
 
 
 def _with_replaced(done: Consolidation, older: Entry, note_id: str) -> Consolidation:
@@ -321,15 +386,15 @@ def _with_replaced(done: Consolidation, older: Entry, note_id: str) -> Consolida
     return replace(done, documents={**done.documents, MEMORY: memory}, superseded=(*done.superseded, link))
 
 
-def _screened(home: Home, text: str, origin: str) -> str:
-    """Return *text* as the guard stores it.
+def _screened(home: Home, text: str, origin: str) -> Verdict:
+    """Return what the guard does with *text*.
 
     Raises:
         GuardRefused: nothing of it would be left, or the guard cannot run.
     """
     verdict = ScreeningService(home).verdict(MEMORY, text, origin)
     if not verdict.stored or not is_empty_without(verdict.text):
-        return verdict.text
+        return verdict
     forgotten = withheld_words(text, verdict.text)
     known = f"{forgotten!r} was forgotten with `memory forget`"
     raise GuardRefused(MEMORY, known if forgotten else f"nothing would be left of it but {verdict.text!r}")

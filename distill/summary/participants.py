@@ -60,6 +60,17 @@ def with_participants(
     return replace(summary, items=tuple(merged))
 
 
+def told_by(name: str, words: str, aside: str = "") -> str:
+    """Return *words* with the participant's *name* before them. *aside* is a note in brackets, or empty.
+
+    >>> told_by("Mara", "The venue has 40 seats.")
+    'Mara (participant) said: The venue has 40 seats.'
+    """
+    if is_chinese(words):
+        return f"{name or '有人'}\uff08参与者\uff09说{aside}\uff1a{words}"
+    return f"{name or 'Somebody'} (participant) said{aside}: {words}"
+
+
 def _told(item: Item, turn: Message, now: datetime) -> Item:
     """Return *item* as a fact of its own turn that names the speaker."""
     name = speaker_label(turn.name)
@@ -67,12 +78,8 @@ def _told(item: Item, turn: Message, now: datetime) -> Item:
     lead = re.match((re.escape(name) if name else r"(?:User|用户)") + _LEAD, words)
     aside = (lead["aside"] or "") if lead else ""
     words = words[lead.end() :] if lead else words
-    chinese = is_chinese(words)
-    if chinese:
-        told = f"{name or '有人'}\uff08参与者\uff09说{aside}\uff1a{words}"
-    else:
-        told = f"{name or 'Somebody'} (participant) said{aside}: {words}"
     return replace(
-        item, kind="fact", role=PARTICIPANT, sources=(turn.source,), said_in=(turn.source,), standalone=told,
+        item, kind="fact", role=PARTICIPANT, sources=(turn.source,), said_in=(turn.source,),
+        standalone=told_by(name, words, aside),
         replaces="", corrected=False, read=False, accepted=False, consented=False, marked=False, asked="", context=(),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_home import storage
 from agent_home.errors import DocumentInvalid, GuardRefused, HomeError
@@ -150,8 +150,18 @@ def ranks(result: SearchResult) -> dict[str, float]:
     return scores
 
 
-def write_items(home: Home, changes: Iterable[ItemChange], *, actor: str, audience: str, now: datetime) -> None:
+def write_items(
+    home: Home,
+    changes: Iterable[ItemChange],
+    *,
+    actor: str,
+    audience: str,
+    now: datetime,
+    source: Literal["agent", "participant"] = "agent",
+) -> None:
     """Store and delete items in one commit. Of several changes of one key, the last one counts.
+
+    *source* is the author of the values.
 
     Raises:
         ItemRefused: the guard refuses a value or a name, a value is no JSON, or *audience* may not see the item.
@@ -167,8 +177,8 @@ def write_items(home: Home, changes: Iterable[ItemChange], *, actor: str, audien
     message = f"store: change {len(by_path)} item{'s' if len(by_path) > 1 else ''}"
     screening = ScreeningService(home)
     try:
-        texts = {path: _screened(screening, path, change, now) for path, change in by_path.items()}
-        with transaction(home, actor=actor, message=message, source="agent", now=now) as edits:
+        texts = {path: _screened(screening, path, change, now, source) for path, change in by_path.items()}
+        with transaction(home, actor=actor, message=message, source=source, now=now) as edits:
             for path, text in texts.items():
                 edits.write(path, _with_created(edits, path, text))
     except (GuardRefused, DocumentInvalid) as error:
@@ -185,7 +195,7 @@ def _with_created(edits: Transaction, path: str, text: str) -> str:
     return _rendered(item.namespace, item.key, item.value, earlier.created_at, item.updated_at)
 
 
-def _screened(screening: ScreeningService, path: str, change: ItemChange, now: datetime) -> str:
+def _screened(screening: ScreeningService, path: str, change: ItemChange, now: datetime, source: str) -> str:
     """Return the file's text with the guard's redactions. A deleted item has none.
 
     Strings are judged one by one, so that a redaction leaves the JSON whole, and then all together.
@@ -196,12 +206,12 @@ def _screened(screening: ScreeningService, path: str, change: ItemChange, now: d
     if change.value is None:
         return ""
     for name in filter(None, (*change.namespace, change.key)):
-        verdict = screening.verdict(path, name, "agent")
+        verdict = screening.verdict(path, name, source)
         if verdict.action != "allow":
             raise ItemRefused(f"the guard refused a namespace or a key: {_rules(verdict)}. Use another name")
-    value = _without_findings(screening, path, _as_json(change.value))
+    value = _without_findings(screening, path, source, _as_json(change.value))
     text = _rendered(change.namespace, change.key, value, now, now)
-    verdict = screening.verdict(path, text, "agent")
+    verdict = screening.verdict(path, text, source)
     if not verdict.stored:
         raise GuardRefused(path, _rules(verdict))
     item = _parsed(path, verdict.text)
@@ -217,17 +227,17 @@ def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
         raise ItemRefused(f"the value is no JSON: {error}. Store numbers, strings, lists and mappings") from error
 
 
-def _without_findings(screening: ScreeningService, path: str, value: Any) -> Any:
+def _without_findings(screening: ScreeningService, path: str, source: str, value: Any) -> Any:
     if isinstance(value, str) and value:
-        verdict = screening.verdict(path, value, "agent")
+        verdict = screening.verdict(path, value, source)
         if not verdict.stored:
             raise GuardRefused(path, _rules(verdict))
         return verdict.text
     if isinstance(value, list):
-        return [_without_findings(screening, path, item) for item in value]
+        return [_without_findings(screening, path, source, item) for item in value]
     if isinstance(value, dict):
         screened = {
-            _without_findings(screening, path, key): _without_findings(screening, path, item)
+            _without_findings(screening, path, source, key): _without_findings(screening, path, source, item)
             for key, item in value.items()
         }
         if len(screened) < len(value):

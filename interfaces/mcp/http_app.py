@@ -16,6 +16,7 @@ from agent_home.home import Home
 
 from ..service.callers import Callers
 from ..service.problem import HttpProblem
+from ..service.request_limits import LimitedConnection
 from ..service.settings import ServeSettings
 from .server import CALLER, MemoryServer
 
@@ -77,8 +78,9 @@ def serve_http(
     """
     app = application(home, settings=settings, hosts=hosts, connector=connector)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, ws="none", server_header=False, timeout_graceful_shutdown=_GRACE_S
-    )
+        app, log_level="warning", access_log=False, ws="none", server_header=False, timeout_graceful_shutdown=_GRACE_S,
+        http=LimitedConnection,
+    )  # fmt: skip
     with socket.create_server(port, family=socket.AF_INET6 if ":" in port[0] else socket.AF_INET) as listening:
         ready(listening.getsockname()[1])
         uvicorn.Server(config).run(sockets=[listening])

@@ -112,19 +112,27 @@ def memory_remember(
 ) -> dict[str, Any]:
     """Write a statement to memory as the agent's own, in one commit.
 
-    The guard screens it first. What memory says already adds nothing. It replaces nothing that the user said.
+    The guard screens it first. What memory says already adds nothing. It replaces nothing that the user said. If
+    "waits" gives a reason, a person decides first, and memory does not have it yet.
     """
     caller = current_caller()
     if replaces and not reads_memory(caller):
         raise Refused("replaces: this audience does not read MEMORY.md")
     problems: list[str] = []
     done = _agent(caller, problems).remember(
-        text, kind=type, about=about, until=until, replaces=replaces, tags=tags, origin="agent", dry_run=dry_run
+        text,
+        kind=type,
+        about=about,
+        until=until,
+        replaces=replaces,
+        tags=tags,
+        dry_run=dry_run,
+        **caller.author,
     )
     if done.quarantined:
         raise GuardRefused(MEMORY, "the text waits for a person. `memory review` shows it")
     if not reads_memory(caller):
-        return {"stored": not dry_run}
+        return {"stored": not dry_run and not done.waits, "waits": done.waits}
     return remembered_answer(done, caller.shown(problems), dry_run=dry_run)
 
 
@@ -137,7 +145,7 @@ def memory_resolve(
     """End an open thread that is done, or an entry of your own that holds no longer. Git keeps it."""
     caller = current_caller()
     problems: list[str] = []
-    done = _agent(caller, problems).resolve(id, how=how, origin="agent", dry_run=dry_run)
+    done = _agent(caller, problems).resolve(id, how=how, dry_run=dry_run, **caller.author)
     return finished_answer(done, caller.shown(problems), dry_run=dry_run)
 
 
@@ -149,7 +157,7 @@ def memory_cite(
     caller = current_caller()
     caller.require_live(ids)
     problems: list[str] = []
-    done = _agent(caller, problems).cite(ids, session=session)
+    done = _agent(caller, problems).cite(ids, session=caller.session(session))
     return cited_answer(done, caller.shown(problems))
 
 
@@ -162,7 +170,9 @@ def memory_prompt(
 ) -> dict[str, Any]:
     """Assemble the system prompt: context files, memory, and what a first message calls to mind. Changes nothing."""
     caller = current_caller()
-    receipt = _agent(caller, []).prompt(message, window=window, used=used, audience=caller.audience, session=session)
+    receipt = _agent(caller, []).prompt(
+        message, window=window, used=used, audience=caller.audience, session=caller.session(session)
+    )
     answer = prompt_answer(receipt, caller.audience)
     notes = []
     if is_owner(caller) and json_tokens(answer) > MOST_TOKENS:

@@ -22,7 +22,6 @@ from starlette.routing import Route
 
 from . import mem0
 from .activity import Activity
-from .body_limit import BodyLimit, BodyTooLarge
 from .callers import Callers
 from .client import package, shared_environment
 from .command_runner import run_command
@@ -31,6 +30,7 @@ from .jobs import Jobs
 from .metrics import Metrics
 from .openapi import document
 from .problem import HttpProblem, problem_of
+from .request_limits import BodyLimit, BodyTooLarge
 from .source_stamp import SourceStamp
 
 __all__ = ["LOGGER", "application"]
@@ -48,7 +48,9 @@ Answerer = Callable[[Request], Awaitable[Response]]
 def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1 << 20) -> Starlette:
     """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request."""
     jobs = Jobs()
-    service = Service(callers=callers, jobs=jobs, metrics=Metrics(lambda: jobs.waiting), activity=activity)
+    service = Service(
+        callers=callers, jobs=jobs, metrics=Metrics(lambda home: jobs.waiting(str(home.root))), activity=activity
+    )
     endpoints = (*ENDPOINTS, *mem0.ENDPOINTS)
     described = json.dumps(document(endpoints)).encode()
 
@@ -77,7 +79,7 @@ def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
 
     async def answer(request: Request) -> Response:
         caller = await run_in_threadpool(service.callers.identify, request, schemes=endpoint.schemes)
-        request.state.caller = caller.name
+        request.state.caller, request.state.home = caller.name, caller.home
         request.state.private = caller.audience != "owner"
         caller.require(endpoint.scope)
         return await endpoint.handler(service, caller, request)
@@ -91,7 +93,7 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
         request_id = _request_id(request)
-        request.state.caller, request.state.private = "", True
+        request.state.caller, request.state.private, request.state.home = "", True, None
         try:
             service.callers.require_own_host(request)
             response = await answer(request)
@@ -103,7 +105,8 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
         response.headers["X-Request-Id"] = request_id
         response.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - begun
-        service.metrics.request(path, response.status_code, spent)
+        if request.state.home is not None:
+            service.metrics.of(request.state.home).request(path, response.status_code, spent)
         line = {
             "request": request_id, "method": request.method, "route": path, "status": response.status_code,
             "ms": round(spent * 1000, 1), "token": request.state.caller,

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from starlette.requests import Request
 
@@ -33,12 +34,42 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::\d{1,5})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The one who asks: a name, the home, and the scopes. *audience* is who sees the answers."""
+    """The one who asks: a name, the home, and the scopes. *audience* is who sees the answers.
+
+    *key* tells callers apart: another token of the same name has another.
+    """
 
     name: str
     home: Home
     scopes: tuple[str, ...]
     audience: str
+    key: str = ""
+
+    @property
+    def author(self) -> dict[str, Any]:
+        """The author of the notes that the caller writes, as arguments of ``AgentHome.remember`` and ``resolve``.
+
+        For the owner it is the agent. Anybody else is a participant, and speaks for itself.
+        """
+        return {"origin": "agent"} if self._is_owner else {"origin": "participant", "speaker": self.name}
+
+    @property
+    def source(self) -> Literal["agent", "participant"]:
+        """The author of what the caller writes, for the guard."""
+        return "agent" if self._is_owner else "participant"
+
+    @property
+    def _is_owner(self) -> bool:
+        return self.audience == Audience.owner
+
+    def session(self, name: str) -> str:
+        """Return the stored name of the caller's session *name*.
+
+        Callers other than the owner have sessions of their own. So they append to no other, close no other, and learn
+        of no other's name.
+        """
+        lead = f"{self.name}:"
+        return name if not name or self._is_owner or name.startswith(lead) else lead + name
 
     def require(self, scope: str, *, owner: bool = False) -> None:
         """Refuse a caller without *scope*, or with *owner* one whose audience is another.
@@ -50,7 +81,7 @@ class Caller:
             raise HttpProblem(
                 403, f"this token has no scope {scope!r}. Make one: memory token add NAME --scope {scope}"
             )
-        if owner and self.audience != Audience.owner:
+        if owner and not self._is_owner:
             raise HttpProblem(403, "only a token for the audience 'owner' may see this")
 
     def require_live(self, ids: Sequence[str]) -> None:
@@ -69,7 +100,7 @@ class Caller:
     def shown(self, problems: Iterable[str]) -> tuple[str, ...]:
         """Return *problems* for the owner. Others learn that there are some, because a problem may name a file."""
         found = tuple(dict.fromkeys(problems))
-        return found if self.audience == Audience.owner or not found else (HIDDEN_PROBLEM,)
+        return found if self._is_owner or not found else (HIDDEN_PROBLEM,)
 
     def audience_for(self, asked: str) -> str:
         """Return the audience of an answer: the caller's own, or for the owner any that is *asked* for.
@@ -81,7 +112,7 @@ class Caller:
             return self.audience
         if asked not in tuple(Audience):
             raise HttpProblem(422, f"unknown audience {asked!r}. Known audiences: {', '.join(Audience)}")
-        if self.audience != Audience.owner:
+        if not self._is_owner:
             raise HttpProblem(403, f"this token answers the audience {self.audience!r} alone")
         return asked
 
@@ -136,7 +167,9 @@ class Callers:
             token = find_token(home, given.strip()) if kind.casefold() in schemes else None
             if token is not None:
                 self._count(f"{home.root}\0{token.name}")
-                return Caller(name=token.name, home=home, scopes=token.scopes, audience=token.audience)
+                return Caller(
+                    name=token.name, home=home, scopes=token.scopes, audience=token.audience, key=token.digest
+                )
         raise HttpProblem(
             401, "no valid bearer token. Make one: memory token add NAME", headers={"WWW-Authenticate": "Bearer"}
         )

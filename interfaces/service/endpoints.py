@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.home import MEMORY
+from distill.entries.notes import Remembered
 from interfaces.answers import (
     cited_answer,
     closed_answer,
@@ -78,15 +79,19 @@ class HttpEndpoint:
 
 async def _store(service: Service, caller: Caller, request: Request) -> Response:
     given = await parsed_body(request, StoreBody)
-    done = await run_in_threadpool(_agent(caller).remember, given.content, kind=given.type, tags=given.tags)
-    service.metrics.guard(stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined))
+    done = await run_in_threadpool(
+        _agent(caller).remember, given.content, kind=given.type, tags=given.tags, **caller.author
+    )
+    service.metrics.of(caller.home).guard(
+        stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined)
+    )
     answer = remembered_answer(done, ())
     if not _reads_memory(caller):
-        return JSONResponse({"success": not done.quarantined}, 422 if done.quarantined else 200)
+        return JSONResponse({"success": not done.quarantined, "waits": done.waits}, _status(done))
     if done.quarantined:
         why = "the guard held it back. A person sees it with `memory review`"
         return JSONResponse({"success": False, "error": why, **answer}, 422)
-    return JSONResponse({"success": True, **answer, "tags": given.tags})
+    return JSONResponse({"success": True, **answer, "tags": given.tags}, _status(done))
 
 
 async def _search(service: Service, caller: Caller, request: Request) -> Response:
@@ -103,7 +108,7 @@ async def _search(service: Service, caller: Caller, request: Request) -> Respons
         agent.search, given.query, k=given.limit, layers=given.layers or None, mode=given.mode, audience=audience,
         tags=given.tags,
     )  # fmt: skip
-    service.metrics.search(found)
+    service.metrics.of(caller.home).search(found)
     answer = search_answer(found, caller.shown(found.degraded))
     return JSONResponse({"success": True, "content": [_hit_row(hit) for hit in answer["hits"]], **answer})
 
@@ -114,9 +119,9 @@ async def _prompt(service: Service, caller: Caller, request: Request) -> Respons
         caller.require("read", owner=True)
     receipt = await run_in_threadpool(
         _agent(caller).prompt, given.message, window=given.window, used=given.used,
-        audience=caller.audience_for(given.audience), session=given.session, resume=given.resume,
+        audience=caller.audience_for(given.audience), session=caller.session(given.session), resume=given.resume,
     )  # fmt: skip
-    service.metrics.prompt(receipt)
+    service.metrics.of(caller.home).prompt(receipt)
     return JSONResponse(prompt_answer(receipt, caller.audience_for(given.audience)))
 
 
@@ -126,13 +131,15 @@ async def _messages(service: Service, caller: Caller, request: Request) -> Respo
     if caller.audience != "owner":
         # Only a token of the owner's may bring the owner's words.
         rows = [{**row, "role": "participant"} if row["role"] == "user" else row for row in rows]
-    done = await run_in_threadpool(_agent(caller).append, request.path_params["session"], rows)
-    service.metrics.guard(stored=done.messages, redacted=done.redacted, quarantined=len(done.quarantined))
+    done = await run_in_threadpool(_agent(caller).append, caller.session(request.path_params["session"]), rows)
+    service.metrics.of(caller.home).guard(
+        stored=done.messages, redacted=done.redacted, quarantined=len(done.quarantined)
+    )
     return JSONResponse(imported_answer(done))
 
 
 async def _close(service: Service, caller: Caller, request: Request) -> Response:
-    agent, session = _agent(caller), request.path_params["session"]
+    agent, session = _agent(caller), caller.session(request.path_params["session"])
     await run_in_threadpool(agent.require_session, session)
     service.activity.begin()
 
@@ -162,11 +169,13 @@ async def _remember(service: Service, caller: Caller, request: Request) -> Respo
         _require_memory(caller)
     done = await run_in_threadpool(
         _agent(caller).remember, given.text, kind=given.type, about=given.about, until=given.until,
-        replaces=given.replaces, tags=given.tags, dry_run=given.dry_run,
+        replaces=given.replaces, tags=given.tags, dry_run=given.dry_run, **caller.author,
     )  # fmt: skip
-    service.metrics.guard(stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined))
-    answer = remembered_answer(done, (), dry_run=given.dry_run) if _reads_memory(caller) else {}
-    return JSONResponse(answer, 422 if done.quarantined else 200)
+    service.metrics.of(caller.home).guard(
+        stored=int(not done.quarantined), redacted=done.redacted, quarantined=len(done.quarantined)
+    )
+    answer = remembered_answer(done, (), dry_run=given.dry_run) if _reads_memory(caller) else {"waits": done.waits}
+    return JSONResponse(answer, _status(done))
 
 
 async def _entry(_service: Service, caller: Caller, request: Request) -> Response:
@@ -179,7 +188,7 @@ async def _resolve(_service: Service, caller: Caller, request: Request) -> Respo
     given = await parsed_body(request, ResolveBody)
     _require_memory(caller)
     done = await run_in_threadpool(
-        _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run
+        _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run, **caller.author
     )
     return JSONResponse(finished_answer(done, (), dry_run=given.dry_run))
 
@@ -188,7 +197,7 @@ async def _cite(_service: Service, caller: Caller, request: Request) -> Response
     given = await parsed_body(request, CiteBody)
     _require_memory(caller)
     await run_in_threadpool(caller.require_live, given.ids)
-    done = await run_in_threadpool(_agent(caller).cite, given.ids, session=given.session)
+    done = await run_in_threadpool(_agent(caller).cite, given.ids, session=caller.session(given.session))
     return JSONResponse(cited_answer(done, ()))
 
 
@@ -205,7 +214,7 @@ async def _metrics(service: Service, caller: Caller, _request: Request) -> Respo
 ENDPOINTS = (
     HttpEndpoint(
         methods=("POST",), path="/memory/store", scope="write", handler=_store, body=StoreBody,
-        summary="Store a statement, with tags", statuses=(200, 422),
+        summary="Store a statement, with tags", statuses=(200, 202, 422),
     ),
     HttpEndpoint(
         methods=("GET", "POST"), path="/memory/search", scope="read", handler=_search, body=SearchBody,
@@ -229,7 +238,7 @@ ENDPOINTS = (
     ),
     HttpEndpoint(
         methods=("POST",), path="/entries", scope="write", handler=_remember, body=EntryBody,
-        summary="Write an entry on purpose", statuses=(200, 422),
+        summary="Write an entry on purpose", statuses=(200, 202, 422),
     ),
     HttpEndpoint(
         methods=("POST",), path="/entries/cite", scope="write", handler=_cite, body=CiteBody,
@@ -247,7 +256,8 @@ ENDPOINTS = (
         methods=("GET",), path="/review", scope="review", handler=_review, summary="List what waits for a person"
     ),
     HttpEndpoint(
-        methods=("GET",), path="/metrics", scope="read", handler=_metrics, text=True, summary="Figures for Prometheus",
+        methods=("GET",), path="/metrics", scope="metrics", handler=_metrics, text=True,
+        summary="Figures for Prometheus",
     ),
 )  # fmt: skip
 
@@ -267,7 +277,15 @@ def _require_memory(caller: Caller) -> None:
 
 
 def _owner(caller: Caller) -> str:
-    return f"{caller.home.root}\0{caller.name}"
+    """Return whose a job is. A later token of the same name does not see it."""
+    return f"{caller.home.root}\0{caller.name}\0{caller.key}"
+
+
+def _status(done: Remembered) -> int:
+    """Return the status for a note: stored, held back by the guard, or waiting for a person."""
+    if done.quarantined:
+        return 422
+    return 202 if done.waits and not done.known else 200
 
 
 async def parsed_body(request: Request, kind: type[B]) -> B:

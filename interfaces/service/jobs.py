@@ -44,11 +44,13 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = Lock()
 
-    @property
-    def waiting(self) -> int:
-        """Jobs that are not done yet."""
+    def waiting(self, home: str) -> int:
+        """Return how many jobs of *home* are not done yet."""
         with self._lock:
-            return sum(job.state in {"queued", "running"} for job in self._jobs.values())
+            return sum(
+                job.state in {"queued", "running"} and job.owner.partition("\0")[0] == home
+                for job in self._jobs.values()
+            )
 
     def start(
         self,

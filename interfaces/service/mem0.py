@@ -71,7 +71,7 @@ def _added(
     """Store the memories in one commit. One that is there with the same words and ids is not added again."""
     screening, path = ScreeningService(caller.home), item_path(_NAMESPACE, "any")
     # What is stored has lost what the guard redacts, so it is compared without that.
-    verdicts = ((text, screening.verdict(path, text, "agent")) for text in texts if text)
+    verdicts = ((text, screening.verdict(path, text, caller.source)) for text in texts if text)
     kept = dict.fromkeys(verdict.text if verdict.stored else text for text, verdict in verdicts)
     values = [{"memory": text, **ids, "metadata": metadata} for text in kept]
     known = {_seed(item.value): item for item in _reader(caller).below(_home(caller), _NAMESPACE).values()}
@@ -94,7 +94,7 @@ async def _search(service: Service, caller: Caller, request: Request) -> Respons
         result = AgentHome(caller.home).search(
             given.query, k=MOST_HITS, layers=("knowledge",), audience=caller.audience, unit="session"
         )
-        service.metrics.search(result)
+        service.metrics.of(caller.home).search(result)
         hits = [(path, score) for path, score in ranks(result).items() if path in found and wanted(found[path].value)]
         return [{**_row(found[path]), "score": round(score, 6)} for path, score in hits[: given.top_k]]
 
@@ -196,7 +196,7 @@ def _write(caller: Caller, values: Mapping[str, Mapping[str, Any] | None]) -> No
     if not home.may_read(item_path(_NAMESPACE, "any"), caller.audience):
         raise HttpProblem(403, f"the audience of this token does not read {FOLDER}/{_NAMESPACE[0]}/")
     changes = [ItemChange(namespace=_NAMESPACE, key=name, value=value) for name, value in values.items()]
-    write_items(home, changes, actor=_ACTOR, audience=caller.audience, now=datetime.now(UTC))
+    write_items(home, changes, actor=_ACTOR, audience=caller.audience, now=datetime.now(UTC), source=caller.source)
 
 
 def _words(message: Mem0Message) -> str:

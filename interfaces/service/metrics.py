@@ -13,17 +13,34 @@ from agent_home.home import MEMORY, Home
 from assembler.receipt import Receipt
 from recall.search.hybrid import SearchResult
 
-__all__ = ["Metrics"]
+__all__ = ["HomeMetrics", "Metrics"]
 
 _LATENCY_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 30.0)
 _TOKENS = (500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000)
 
 
 class Metrics:
-    """The figures of one service."""
+    """The figures of a service. Those of each home are apart, because a token belongs to one home."""
 
-    def __init__(self, queued: Callable[[], int]) -> None:
+    def __init__(self, queued: Callable[[Home], int]) -> None:
         self._queued = queued
+        self._of: dict[str, HomeMetrics] = {}
+
+    def of(self, home: Home) -> HomeMetrics:
+        """Return the figures of *home*."""
+        return self._of.setdefault(str(home.root), HomeMetrics())
+
+    def text(self, home: Home) -> bytes:
+        """Return the figures of *home* in Prometheus' text format, with the size of its memory."""
+        figures = self.of(home)
+        figures.queue.set(self._queued(home))
+        return generate_latest(figures.registry) + generate_latest(_growth(home))
+
+
+class HomeMetrics:
+    """The figures of one home."""
+
+    def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter("agent_home_requests", "Requests", ["route", "status"], registry=self.registry)
         self._latency = Histogram(
@@ -45,7 +62,7 @@ class Metrics:
         self._verdicts = Counter(
             "agent_home_guard_verdicts", "Texts by what the guard did with them", ["verdict"], registry=self.registry
         )
-        self._queue = Gauge("agent_home_jobs_waiting", "Jobs that are not done yet", registry=self.registry)
+        self.queue = Gauge("agent_home_jobs_waiting", "Jobs that are not done yet", registry=self.registry)
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count a request of a *route*, which is a pattern and no path."""
@@ -72,16 +89,16 @@ class Metrics:
             if count:
                 self._verdicts.labels(verdict).inc(count)
 
-    def text(self, home: Home) -> bytes:
-        """Return all figures in Prometheus' text format, with the size of the memory of *home*."""
-        registry = CollectorRegistry()
-        entries = Gauge("agent_home_memory_entries", "Entries of memory", registry=registry)
-        size = Gauge("agent_home_memory_bytes", "Size of MEMORY.md", registry=registry)
-        try:
-            memory = storage.read_text(home.root / MEMORY)
-            size.set(len(memory.encode()))
-            entries.set(sum(1 for _ in parse(memory).entries()))
-        except (HomeError, OSError):  # a damaged memory must not stop the other figures
-            registry = CollectorRegistry()
-        self._queue.set(self._queued())
-        return generate_latest(self.registry) + generate_latest(registry)
+
+def _growth(home: Home) -> CollectorRegistry:
+    """Return the size of the memory of *home*. A damaged memory has none, and must not stop the other figures."""
+    registry = CollectorRegistry()
+    entries = Gauge("agent_home_memory_entries", "Entries of memory", registry=registry)
+    size = Gauge("agent_home_memory_bytes", "Size of MEMORY.md", registry=registry)
+    try:
+        memory = storage.read_text(home.root / MEMORY)
+        size.set(len(memory.encode()))
+        entries.set(sum(1 for _ in parse(memory).entries()))
+    except (HomeError, OSError):
+        return CollectorRegistry()
+    return registry

@@ -26,6 +26,7 @@ from .activity import Activity
 from .app import LOGGER, application
 from .callers import Callers
 from .command_runner import run_command
+from .request_limits import LimitedConnection
 from .settings import ServeSettings
 from .socket_place import short_path, socket_path
 
@@ -79,7 +80,7 @@ def serve(
         config = uvicorn.Config(
             application(callers, activity, max_body_bytes=settings.max_body_bytes),
             log_level="warning", access_log=False, lifespan="off", ws="none",
-            server_header=False, timeout_graceful_shutdown=_GRACE_S,
+            server_header=False, timeout_graceful_shutdown=_GRACE_S, http=LimitedConnection,
         )  # fmt: skip
         warm_up = threading.Thread(target=_warm_up, args=(homes,), name="warm-up")
         warm_up.start()

@@ -22,8 +22,9 @@ from agent_home.store.machine_state import hold_home
 
 __all__ = ["SCOPES", "AccessToken", "NoSuchToken", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
 
-#: What a token may do: read (prompt, search), write (store, append, close, cite, resolve), review (see what waits).
-SCOPES = ("read", "write", "review")
+#: What a token may do: read (prompt, search), write (store, append, close, cite, resolve), review (see what waits),
+#: metrics (see the figures of the home, among them the size of its memory, and nothing else).
+SCOPES = ("read", "write", "review", "metrics")
 _RECORD = "tokens"
 _PREFIX = "ah_"
 _LEAST_CHARS = 32

@@ -15,7 +15,7 @@ from ..invocation import Invocation, options
 __all__ = ["token"]
 
 #: Copied from ``interfaces.service.tokens``, so that ``--help`` stays quick. A test compares them.
-SCOPES = ("read", "write", "review")
+SCOPES = ("read", "write", "review", "metrics")
 
 
 @click.group(
@@ -41,6 +41,7 @@ def token() -> None:
     examples=(
         ("Use a secret that a cluster hands out", "memory token add pods --token-file /run/secrets/token"),
         ("Let a job read what jobs may read", "memory token add nightly"),
+        ("Let Prometheus read figures", "memory token add prometheus --scope metrics"),
         (
             "Let your own assistant read and write",
             "memory token add laptop --scope read --scope write --audience owner",
@@ -64,8 +65,10 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
     """Make a token and print it.
 
     With the scope read it gets prompts and searches, as its audience may see them. With write it stores, appends,
-    closes, cites and ends. With review it lists what waits. No token decides. User messages that a token of another
-    audience than owner appends are a participant's.
+    closes, cites and ends. With review it lists what waits, and with metrics it gets figures alone. No token decides.
+
+    A token of another audience than owner speaks for itself: the user messages that it appends are a participant's, its
+    notes name it, and its preferences and decisions wait for a person. Its sessions are its own.
     """
     from interfaces.service.tokens import add_token
 

@@ -181,7 +181,7 @@ def test_a_note_may_not_replace_a_resolved_a_protected_or_an_unknown_entry(home:
 
 def test_a_note_of_the_agent_replaces_nothing_of_the_user(home: Home) -> None:
     keep(home, "RC-0001", "2026-11-01", body="The demo is in the small room")
-    with pytest.raises(NotLive, match="replaces nothing of the user's"):
+    with pytest.raises(NotLive, match="it is the user's, and a note of the agent replaces only entries of the agent"):
         remember(home, "We show it in the garden", now=NOW, replaces="RC-0001", origin="agent")
 
 

@@ -111,9 +111,9 @@ def test_whoever_does_not_read_memory_learns_only_that_a_note_is_stored(private_
     server = local_server(private_home, audience)
     answers = [
         called(server, "memory_remember", text=text, type="fact").structured_content
-        for text in (f"The {CANARIES['MEMORY.md']} is deep.", "The lift is out of order")
+        for text in (f"The {CANARIES['MEMORY.md']} is deep.", "The nightly backup took 41 minutes")
     ]
-    assert answers == [{"stored": True}, {"stored": True}]
+    assert answers == [{"stored": True, "waits": ""}, {"stored": True, "waits": ""}]
     refused = [called(server, "memory_remember", text="x", replaces=entry) for entry in ("RC-7F3A", "RC-0000")]
     assert {text_of(answer) for answer in refused} == {"replaces: this audience does not read MEMORY.md"}
 

@@ -20,7 +20,7 @@ from interfaces.service.client import package, shared_environment
 from interfaces.service.metrics import Metrics
 from interfaces.service.socket_place import socket_path
 from interfaces.service.source_stamp import SourceStamp
-from interfaces.service.tokens import add_token
+from interfaces.service.tokens import SCOPES, add_token
 from tests.interfaces.service.running_service import ask_app, made_app
 
 SECRET = "zanzibarite"
@@ -49,7 +49,7 @@ def log() -> Iterator[list[str]]:
 
 @pytest.fixture
 def token(home: Home, now: datetime) -> str:
-    return add_token(home, "laptop", scopes=("read", "write", "review"), audience="owner", now=now)
+    return add_token(home, "laptop", scopes=SCOPES, audience="owner", now=now)
 
 
 @pytest.fixture

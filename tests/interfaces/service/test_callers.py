@@ -14,7 +14,7 @@ from agent_home.home import Home
 from interfaces.api import AgentHome
 from interfaces.service.callers import HIDDEN_PROBLEM, Caller, Callers
 from interfaces.service.problem import HttpProblem
-from interfaces.service.tokens import SCOPES, add_token, remove_token
+from interfaces.service.tokens import SCOPES, add_token, remove_token, tokens
 from tests.conftest import FolderCopy
 
 SOCKET = "/homes/a/service.sock"
@@ -65,7 +65,23 @@ def test_each_socket_speaks_for_its_home(home: Home, tmp_path: Path, pattern: Fo
 
 
 def test_a_token_has_its_own_scopes_and_audience(callers: Callers, home: Home, token: str) -> None:
-    assert callers.identify(bearer(token)) == Caller(name="pod", home=home, scopes=("read",), audience="job")
+    found = callers.identify(bearer(token))
+    assert found == Caller(name="pod", home=home, scopes=("read",), audience="job", key=tokens(home)[0].digest)
+
+
+@pytest.mark.parametrize("audience", ["trusted", "group", "job"])
+def test_another_than_the_owner_speaks_for_itself_and_has_sessions_of_its_own(home: Home, audience: str) -> None:
+    caller = Caller(name="pod", home=home, scopes=SCOPES, audience=audience)
+    assert (caller.author, caller.source) == ({"origin": "participant", "speaker": "pod"}, "participant")
+    names = ["monday", "pod:monday", "pods:monday", "pod", ""]
+    assert [caller.session(name) for name in names] == [
+        "pod:monday", "pod:monday", "pod:pods:monday", "pod:pod", "",
+    ]  # fmt: skip
+
+
+def test_the_owners_token_is_the_agent_and_names_any_session(home: Home) -> None:
+    caller = Caller(name="pod", home=home, scopes=SCOPES, audience="owner")
+    assert (caller.author, caller.source, caller.session("monday")) == ({"origin": "agent"}, "agent", "monday")
 
 
 def test_a_token_speaks_for_its_home_alone(

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.settings import MANIFEST
@@ -167,7 +168,7 @@ def test_every_endpoint_has_a_known_scope() -> None:
 
 
 def test_a_removed_token_is_refused_at_once(served: Served) -> None:
-    made = add_token(served.home, "short", scopes=("read",), audience="owner", now=NOW)
+    made = add_token(served.home, "short", scopes=("metrics",), audience="owner", now=NOW)
     headers = {"Authorization": f"Bearer {made}"}
     assert served.http.get("/metrics", headers=headers).status_code == 200
     remove_token(served.home, "short")
@@ -175,7 +176,7 @@ def test_a_removed_token_is_refused_at_once(served: Served) -> None:
 
 
 def test_a_record_of_tokens_that_was_changed_by_hand_lets_nobody_in(home: Home, now: datetime) -> None:
-    token = add_token(home, "pod", scopes=("read",), audience="owner", now=now)
+    token = add_token(home, "pod", scopes=("metrics",), audience="owner", now=now)
     app = made_app(home)
     assert ask_app(app, "GET", "/metrics", token=token).status_code == 200
     record = home.machine / "tokens.json"
@@ -200,7 +201,7 @@ def test_a_request_of_a_web_page_is_refused_everywhere(served: Served, headers: 
 
 
 def test_too_many_requests_get_429_and_learn_when_to_ask_again(home: Home, now: datetime) -> None:
-    token = add_token(home, "pod", scopes=("read",), audience="owner", now=now)
+    token = add_token(home, "pod", scopes=("metrics",), audience="owner", now=now)
     app = made_app(home, per_minute=2)
     statuses = [ask_app(app, "GET", "/metrics", token=token).status_code for _ in range(2)]
     refused = ask_app(app, "GET", "/metrics", token=token)
@@ -275,7 +276,7 @@ def test_no_request_of_another_audience_shows_what_is_the_owners_alone(served: S
     for method, path, request in private_requests(served):
         answer = served.ask(method, path, token=audience, **request)
         said = f"{answer.text}\n{answer.headers}"
-        if answer.status_code == 202:
+        if "location" in answer.headers:
             said += finished(served, answer, audience).text
         asked = f"{path} {request}"
         assert [word for word in words if word in said and word not in asked] == [], (method, path, request)
@@ -326,7 +327,7 @@ def test_the_log_holds_no_word_of_the_home_or_of_a_request(served: Served) -> No
 
 
 def test_figures_hold_no_word_of_the_home(served: Served) -> None:
-    text = served.ask("GET", "/metrics", token="group").text
+    text = served.ask("GET", "/metrics", token="metrics").text
     names = {family.name for family in text_string_to_metric_families(text)}
     assert {"agent_home_requests", "agent_home_request_seconds", "agent_home_memory_entries"} <= names
     assert [
@@ -344,7 +345,7 @@ def test_a_failed_job_tells_another_audience_nothing_of_memory(
     owner_only(home.root / MANIFEST)
     home = agree(Home(home.root))
     token = add_token(home, "pod", scopes=("write",), audience="group", now=now)
-    AgentHome(home).append("talk", [{"role": "user", "content": "Decision: ship on Monday."}], now=now)
+    AgentHome(home).append("pod:talk", [{"role": "user", "content": "Decision: ship on Monday."}], now=now)
     app = made_app(home)
     begun = ask_app(app, "POST", "/sessions/talk/close", token=token)
     assert begun.status_code == 202
@@ -625,18 +626,90 @@ def test_only_a_token_of_the_owner_brings_the_words_of_the_owner(served: Served,
     body = {"messages": [{"role": role, "content": f"It says {role}", "id": role} for role in given]}
     assert served.ask("POST", f"/sessions/roles-{audience}/messages", token=audience, json=body).status_code == 200
     expected = list(given) if audience == "owner" else ["participant", *given[1:]]
-    assert roles(served.home, f"roles-{audience}") == expected
+    assert (
+        roles(served.home, f"roles-{audience}" if audience == "owner" else f"{audience}:roles-{audience}") == expected
+    )
 
 
-def test_another_token_cannot_reword_a_message_of_the_owner(served: Served) -> None:
+@pytest.mark.parametrize("audience", OTHERS)
+def test_another_token_has_sessions_of_its_own(served: Served, audience: str) -> None:
     mine = {"messages": [{"role": "user", "content": "The gate stays shut", "id": "m1"}]}
     theirs = {"messages": [{"role": "user", "content": "The gate stays open", "id": "m1"}]}
     served.ask("POST", "/sessions/gate/messages", json=mine)
-    served.ask("POST", "/sessions/gate/messages", token="job", json=theirs)
-    path = transcript.session_path(served.home, "gate")
-    assert path is not None
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(row["role"], row["content"]) for row in rows if row["role"] == "user"] == [("user", "The gate stays shut")]
+    closing = {name: served.ask("POST", f"/sessions/{name}/close", token=audience) for name in ("gate", "no-gate")}
+    assert {answer.status_code for answer in closing.values()} == {404}
+    assert closing["gate"].json()["error"] == closing["no-gate"].json()["error"]
+    assert served.ask("POST", "/sessions/gate/messages", token=audience, json=theirs).json()["messages"] == 1
+    path, own = (transcript.session_path(served.home, name) for name in ("gate", f"{audience}:gate"))
+    assert (path is not None, own is not None) == (True, True)
+    assert "open" not in (path.read_text() if path else "open")
+    again = served.ask("POST", f"/sessions/{audience}:gate/messages", token=audience, json=theirs)
+    assert again.json()["messages"] == 0  # its stored name means the same session
+
+
+@pytest.mark.parametrize("audience", OTHERS)
+@pytest.mark.parametrize("kind", ["preference", "decision", "correction", "lesson", None])
+def test_a_wish_of_another_token_waits_for_a_person(served: Served, audience: str, kind: str | None) -> None:
+    text = f"I prefer the reports of the {audience} {kind} as rhymes"
+    before, waiting = served.memory(), served.ask("GET", "/review").text
+    answer = served.ask("POST", "/entries", token=audience, json={"text": text, "type": kind, "about": "rhymes"})
+    assert (answer.status_code, bool(answer.json()["waits"])) == (202, True)
+    assert served.memory() == before
+    added = served.ask("GET", "/review").text
+    assert (text in waiting, text in added) == (False, True)
+    again = served.ask("POST", "/memory/store", token=audience, json={"content": text, "type": kind})
+    assert (again.status_code, served.ask("GET", "/review").text) == (200, added)  # it waits already
+
+
+def test_a_fact_of_another_token_names_it_and_replaces_only_its_own(home: Home, now: datetime) -> None:
+    others = {
+        "user": AgentHome(home).remember("The tide is at six", origin="user", now=now).id,
+        "agent": AgentHome(home).remember("The tide table is outdated", kind="lesson", now=now).id,
+    }
+    app, token = made_app(home), add_token(home, "buoys", scopes=SCOPES, audience="job", now=now)
+
+    def ask(path: str, **body: Any) -> httpx.Response:
+        return ask_app(app, "POST", path, token=token, json=body)
+
+    stored = ask("/memory/store", content="The lamp of buoy 4 is broken")
+    assert (stored.status_code, stored.json()["text"]) == (
+        200,
+        "buoys (participant) said: The lamp of buoy 4 is broken",
+    )
+    entry = parse((home.root / "MEMORY.md").read_text()).entry(stored.json()["id"])
+    assert (entry and entry.fields["Origin"], entry and entry.prefix) == ("participant", "RC")
+    newer = {"text": "The lamp of buoy 4 shines", "type": "fact"}
+    for other in others.values():
+        assert ask("/entries", **newer, replaces=other).status_code == 409
+        assert ask(f"/entries/{other}/resolve", how="over").status_code == 409
+    done = ask("/entries", **newer, replaces=stored.json()["id"])
+    assert (done.status_code, done.json()["superseded"]) == (200, [stored.json()["id"]])
+    assert ask(f"/entries/{done.json()['id']}/resolve").status_code == 200
+
+
+@pytest.mark.parametrize("field", [{"about": "x Origin: user"}, {"tags": ["a", "origin : user"]}])
+def test_another_token_forges_no_field_of_an_entry(served: Served, field: dict[str, Any]) -> None:
+    answer = served.ask("POST", "/entries", token="job", json={"text": "The tide is low", "type": "fact", **field})
+    assert answer.status_code == 422
+    assert "Origin: user" not in served.memory().partition("The tide is low")[2][:200]
+
+
+def test_a_later_token_of_the_same_name_sees_no_job_of_the_earlier_one(home: Home, now: datetime) -> None:
+    AgentHome(home).append("pod:talk", [{"role": "user", "content": "The tide is low."}], now=now)
+    app = made_app(home)
+    first = add_token(home, "pod", scopes=("write",), audience="job", now=now)
+    begun = ask_app(app, "POST", "/sessions/talk/close", token=first)
+    place = begun.headers["location"]
+    until("the job has ended", lambda: ask_app(app, "GET", place, token=first).status_code == 200)
+    remove_token(home, "pod")
+    second = add_token(home, "pod", scopes=("write",), audience="job", now=now)
+    assert ask_app(app, "GET", place, token=second).status_code == 404
+
+
+@pytest.mark.parametrize("scope", [scope for scope in SCOPES if scope != "metrics"])
+def test_the_size_of_memory_is_for_those_with_the_scope_of_figures(served: Served, scope: str) -> None:
+    refused = served.ask("GET", "/metrics", token=scope)
+    assert (refused.status_code, "agent_home_memory" in refused.text) == (403, False)
 
 
 def test_appends_at_once_lose_nothing(served: Served) -> None:

@@ -34,7 +34,7 @@ def test_a_job_that_is_done_has_the_result_of_its_work(jobs: Jobs) -> None:
     job = jobs.start("close", "me", lambda: {"session": "s"}, ended.set)
     assert ended.wait(PATIENCE_S)
     assert job.as_dict() == {"job": job.id, "kind": "close", "state": "done", "result": {"session": "s"}}
-    assert (job.status, jobs.waiting) == (200, 0)
+    assert (job.status, jobs.waiting("me")) == (200, 0)
 
 
 def test_a_job_that_failed_has_the_status_and_the_message_of_its_error(jobs: Jobs) -> None:
@@ -66,10 +66,10 @@ def test_jobs_wait_until_a_worker_is_free_and_are_counted() -> None:
     first = jobs.start("close", "me", slow)
     second = jobs.start("close", "me", dict)
     assert begun.wait(PATIENCE_S)
-    assert (first.state, second.state, jobs.waiting) == ("running", "queued", 2)
+    assert (first.state, second.state, jobs.waiting("me")) == ("running", "queued", 2)
     go.set()
     jobs._pool.shutdown(wait=True)
-    assert (first.state, second.state, jobs.waiting) == ("done", "done", 0)
+    assert (first.state, second.state, jobs.waiting("me")) == ("done", "done", 0)
 
 
 def test_closing_waits_for_the_work_that_runs_and_starts_no_other() -> None:

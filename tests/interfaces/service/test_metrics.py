@@ -33,13 +33,13 @@ def figures(metrics: Metrics, home: Home) -> dict[tuple[str, tuple[str, ...]], f
 
 @pytest.fixture
 def metrics() -> Metrics:
-    return Metrics(lambda: 3)
+    return Metrics(lambda _home: 3)
 
 
 def test_requests_are_counted_by_route_and_status(metrics: Metrics, home: Home) -> None:
-    metrics.request("/entries/{entry}", 200, 0.01)
-    metrics.request("/entries/{entry}", 200, 0.03)
-    metrics.request("/entries/{entry}", 404, 0.5)
+    metrics.of(home).request("/entries/{entry}", 200, 0.01)
+    metrics.of(home).request("/entries/{entry}", 200, 0.03)
+    metrics.of(home).request("/entries/{entry}", 404, 0.5)
     found = figures(metrics, home)
     assert found["agent_home_requests_total", ("/entries/{entry}", "200")] == 2
     assert found["agent_home_requests_total", ("/entries/{entry}", "404")] == 1
@@ -50,8 +50,8 @@ def test_requests_are_counted_by_route_and_status(metrics: Metrics, home: Home) 
 def test_prompts_and_searches_are_counted_with_their_layers(metrics: Metrics, home: Home) -> None:
     agent = AgentHome(home)
     receipt = agent.prompt("postgres", now=AT)
-    metrics.prompt(receipt)
-    metrics.search(agent.search("postgres", mode="lexical"))
+    metrics.of(home).prompt(receipt)
+    metrics.of(home).search(agent.search("postgres", mode="lexical"))
     found = figures(metrics, home)
     assert found["agent_home_prompt_tokens_sum", ()] == receipt.tokens
     assert {name[1][0] for name in found if name[0] == "agent_home_layer_seconds_count"} == set(receipt.layers)
@@ -59,8 +59,8 @@ def test_prompts_and_searches_are_counted_with_their_layers(metrics: Metrics, ho
 
 
 def test_what_the_guard_did_is_counted_by_verdict(metrics: Metrics, home: Home) -> None:
-    metrics.guard(stored=2, redacted=1)
-    metrics.guard(quarantined=4)
+    metrics.of(home).guard(stored=2, redacted=1)
+    metrics.of(home).guard(quarantined=4)
     found = figures(metrics, home)
     verdicts = {
         verdict: found["agent_home_guard_verdicts_total", (verdict,)] for verdict in ("allow", "redact", "quarantine")
@@ -77,11 +77,14 @@ def test_the_size_of_memory_and_the_waiting_jobs_are_those_of_the_moment(metrics
     assert after["agent_home_jobs_waiting", ()] == 3
 
 
-def test_a_home_sees_its_own_memory_alone(home: Home, tmp_path: Path, pattern: FolderCopy) -> None:
+def test_a_home_sees_its_own_figures_alone(home: Home, tmp_path: Path, pattern: FolderCopy) -> None:
     pattern.write(tmp_path / "zanzibarite")
     other = Home(tmp_path / "zanzibarite")
     AgentHome(other).remember("We chose the kestrel engine", kind="decision", now=AT)
-    metrics = Metrics(lambda: 0)
+    metrics = Metrics(lambda _home: 0)
+    metrics.of(other).request("/prompt", 200, 0.01)
+    assert ("agent_home_requests_total", ("/prompt", "200")) in figures(metrics, other)
+    assert ("agent_home_requests_total", ("/prompt", "200")) not in figures(metrics, home)
     entries = {root: figures(metrics, root)["agent_home_memory_entries", ()] for root in (home, other)}
     assert entries[other] == entries[home] + 1
     text = metrics.text(other).decode()
