@@ -12,7 +12,7 @@ from guard.lazy_regex import lazy_regex
 from ..documents.document import Block, parse
 from .ruleset import destination_of
 
-__all__ = ["moved_to", "runs", "same_words"]
+__all__ = ["moved_blocks", "runs", "same_words"]
 
 #: Kinds that are screened alone: after another block, each would look like a forged part of it.
 _ALONE = frozenset({"entry", "heading"})
@@ -46,19 +46,25 @@ def runs(
         yield from _without_last_blanks(adding, run)
 
 
-def moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
-    """Count the blocks that a transaction takes out of other files with the same destination as *path*.
+def moved_blocks(changed: Mapping[str, str], before: Mapping[str, str]) -> dict[str, Counter[str]]:
+    """Count for each path the blocks that a transaction moves there: out of other files with the same destination.
 
-    A block that moves between such files adds nothing to memory.
+    Such a block adds nothing to memory. *changed* are the new texts by path, and *before* the old ones.
     """
-    left: Counter[str] = Counter()
-    for other, text in changed.items():
-        if other == path or not other.endswith(".md"):  # a ledger has no blocks
-            continue
-        if destination_of(other) == destination_of(path):
-            kept = Counter(block.raw for block in parse(text).blocks)
-            left += Counter(block.raw for block in parse(before[other]).blocks) - kept
-    return left
+    taken: dict[str, Counter[str]] = {}
+    gone: dict[str, Counter[str]] = {}
+    for path, text in changed.items():
+        if path.endswith(".md"):  # a ledger has no blocks
+            taken[path] = Counter(block.raw for block in parse(before[path]).blocks)
+            taken[path].subtract(block.raw for block in parse(text).blocks)
+            taken[path] = +taken[path]
+            gone.setdefault(destination_of(path), Counter()).update(taken[path])
+    moved = {}
+    for path, text in changed.items():
+        left, own = gone.get(destination_of(path), Counter[str]()), taken.get(path, Counter[str]())
+        wanted = {block.raw for block in parse(text).blocks} if left else ()
+        moved[path] = +Counter({raw: left[raw] - own[raw] for raw in wanted})
+    return moved
 
 
 def same_words(first: str, second: str) -> bool:

@@ -38,7 +38,7 @@ from ..git.hidden_files import refuse_hidden
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
-from ..screening.added_blocks import moved_to
+from ..screening.added_blocks import moved_blocks
 from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
@@ -302,7 +302,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
         _validate(path, edits.before[path], text, UNCLOSED_RULES)  # an unclosed block would swallow others
-    moved = {path: moved_to(path, changed, edits.before) for path in changed}
+    moved = moved_blocks(changed, edits.before)
     after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
     for path, text in after.items():

@@ -79,7 +79,7 @@ def remember(
         invocation.warn(problem)
     data = remembered_answer(done, problems, dry_run=dry_run)
     invocation.show(data, _lines(done, dry_run=dry_run))
-    context.exit(FINDINGS if done.quarantined else 0)
+    context.exit(FINDINGS if done.waits else 0)
 
 
 def _day(text: str, invocation: Invocation) -> str:
@@ -104,6 +104,9 @@ def _lines(done: Remembered, *, dry_run: bool) -> Iterator[str]:
         return
     if done.quarantined:
         yield f"held back by the guard: {done.quarantined[0].reason}. `memory review list` shows it"
+        return
+    if done.waits:
+        yield f"it would not be written: {done.waits}"
         return
     where = "dry run, nothing is written" if dry_run else f"commit {done.commit[:7]}" if done.commit else "unchanged"
     yield f"[{done.id}] {done.section}: {done.text} ({where})"
