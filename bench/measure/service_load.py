@@ -29,8 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from agent_home.clock import now
+from agent_home.consent.settings_in_effect import accept_settings
 from agent_home.creation import create
 from agent_home.home import Home
+from agent_home.settings import load_manifest
 from interfaces.service.tokens import add_token
 
 _NOUNS = ("invoice", "importer", "ledger", "router", "harbour", "orchard", "report", "queue", "migration", "backup")
@@ -81,8 +83,15 @@ class ServiceProcess:
 
     def ask(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Send one request. A refused or broken connection raises OSError."""
+        return self._answer(path, json.dumps(body).encode())
+
+    def get(self, path: str) -> tuple[int, dict[str, Any]]:
+        """Get one answer. A refused or broken connection raises OSError."""
+        return self._answer(path, None)
+
+    def _answer(self, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), {"Authorization": f"Bearer {self.token}"}
+            f"http://127.0.0.1:{self.port}{path}", body, {"Authorization": f"Bearer {self.token}"}
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - our own address
@@ -112,13 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         home = create(Path(folder) / "home", name="Load", now=now()).home
-        (home.root / "agent.toml").write_text(
-            (home.root / "agent.toml").read_text("utf-8") + "\n[serve]\nrequests_per_minute = 1000000\n", "utf-8"
-        )
-        from agent_home.consent.settings_in_effect import accept_settings
-        from agent_home.settings import load_manifest
-
-        accept_settings(load_manifest(home.root / "agent.toml"), home.machine)
+        allow_many_requests(home)
         token = add_token(home, "load", scopes=("read", "write"), audience="owner", now=now())
         service = ServiceProcess(home, token)
         try:
@@ -128,6 +131,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found |= _lost(home, found.pop("acknowledged"))
     print(json.dumps(found, indent=2))
     return 0 if not (found["lost"] or found["doubled"] or found["failed"]) else 1
+
+
+def allow_many_requests(home: Home) -> None:
+    """Take the limit of requests away, and consent to that."""
+    manifest = home.root / "agent.toml"
+    manifest.write_text(manifest.read_text("utf-8") + "\n[serve]\nrequests_per_minute = 0\n", "utf-8")
+    accept_settings(load_manifest(manifest), home.machine)
 
 
 def _load(service: ServiceProcess, sessions: int, seconds: float, kills: int) -> dict[str, Any]:
