@@ -238,10 +238,13 @@ class AgentHome:
             now: the time of messages without ``ts``.
 
         Raises:
+            ValueError: a message has an unknown role or no content. Nothing was written.
             Locked, GuardRefused, DocumentInvalid: nothing was written.
         """
         from agent_home.imports import import_messages
+        from agent_home.imports.chat import require_usable
 
+        require_usable(messages)
         moment = now or present()
         rows = [{"id": f"m-{uuid.uuid4().hex[:12]}", "ts": moment.isoformat(), **message} for message in messages]
         return import_messages(self._fresh(), session, rows, now=moment)

@@ -12,7 +12,7 @@ from typing import Any
 from ..store.transcript import Message
 from .batch import Batch, ParsedFile, json_rows, text_of, timestamp
 
-__all__ = ["parse"]
+__all__ = ["parse", "require_usable"]
 
 _ROLES: Mapping[str, str] = {
     "user": "user",
@@ -56,6 +56,20 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
             sent_ts=row.get("ts"),
         )  # fmt: skip
     return batch.result()
+
+
+def require_usable(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse *rows* of a program if :func:`parse` would skip one for its role or its content.
+
+    Raises:
+        ValueError: the first such row, by its number from 1, and what to write instead.
+    """
+    for number, row in enumerate(rows, 1):
+        if not _role(row.get("role")):
+            known = ", ".join(sorted(set(_ROLES.values())))
+            raise ValueError(f"message {number}: the role {row['role']!r} is unknown. Write one of {known}")
+        if _content(row.get("content")) is None:
+            raise ValueError(f"message {number}: there is no text under the key 'content'")
 
 
 def _role(value: object) -> str:
