@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from guard import (
     Action,
@@ -45,6 +46,7 @@ class Verdicts:
         self._personal = replace(settings, keep_email=_EVERYWHERE, keep_phone=_EVERYWHERE)
         self._capacity = capacity
         self._known: dict[bytes, Verdict] = {}
+        self._lock = Lock()
 
     def to_store(self, text: str, source: str, destination: str) -> Verdict:
         """Return the verdict on a text of *source* that is about to be stored.
@@ -98,9 +100,10 @@ class Verdicts:
         """Keep *verdict* in the place of the oldest one. The text of an unchanged one is the caller's to give again."""
         if verdict.action is Action.ALLOW and verdict.text != text:
             return verdict
-        while len(self._known) >= self._capacity:
-            self._known.pop(next(iter(self._known)))
-        self._known[key] = replace(verdict, text="") if verdict.action is Action.ALLOW else verdict
+        with self._lock:  # the threads of a service share it
+            while len(self._known) >= self._capacity:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = replace(verdict, text="") if verdict.action is Action.ALLOW else verdict
         return verdict
 
 

@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         service = ServiceProcess(home, token)
         try:
             hours = [_hour(service, number, options.sessions) for number in range(options.hours)]
+            print("\n".join(service.defects), end="", file=sys.stderr)
         finally:
             service.stop()
     failed = sum(hour["failed"] for hour in hours)

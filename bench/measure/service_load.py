@@ -56,6 +56,7 @@ class ServiceProcess:
 
     def __init__(self, home: Home, token: str) -> None:
         self.home, self.token = home, token
+        self._log = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - as long as the process
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
@@ -64,7 +65,7 @@ class ServiceProcess:
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "interfaces.cli", "serve", "--home", str(self.home.root)]
         process = subprocess.Popen(
-            [*command, "--http", f"127.0.0.1:{self.port}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*command, "--http", f"127.0.0.1:{self.port}"], stdout=subprocess.PIPE, stderr=self._log
         )
         assert process.stdout is not None
         process.stdout.readline()
@@ -98,6 +99,12 @@ class ServiceProcess:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
+
+    @property
+    def defects(self) -> list[str]:
+        """Lines of the log that name an error and its place."""
+        self._log.seek(0)
+        return [line.decode("utf-8", "replace").strip() for line in self._log if b'"error"' in line]
 
     @property
     def kilobytes(self) -> int:
@@ -158,7 +165,7 @@ def _load(service: ServiceProcess, sessions: int, seconds: float, kills: int) ->
         "requests": {kind: _spread(spent) for kind, spent in sorted(tally.seconds.items())},
         "statuses": dict(tally.statuses), "retried": tally.retried,
         "failed": sum(count for status, count in tally.statuses.items() if status != "200"),
-        "kilobytes_before": before, "kilobytes_after": service.kilobytes, "children_after": service.children,
+        "defects": service.defects, "kilobytes_before": before, "kilobytes_after": service.kilobytes, "children_after": service.children,
         "acknowledged": tally.acknowledged,
     }  # fmt: skip
 
