@@ -165,7 +165,8 @@ def _load(service: ServiceProcess, sessions: int, seconds: float, kills: int) ->
         "requests": {kind: _spread(spent) for kind, spent in sorted(tally.seconds.items())},
         "statuses": dict(tally.statuses), "retried": tally.retried,
         "failed": sum(count for status, count in tally.statuses.items() if status != "200"),
-        "defects": service.defects, "kilobytes_before": before, "kilobytes_after": service.kilobytes, "children_after": service.children,
+        "defects": service.defects,
+        "kilobytes_before": before, "kilobytes_after": service.kilobytes, "children_after": service.children,
         "acknowledged": tally.acknowledged,
     }  # fmt: skip
 
