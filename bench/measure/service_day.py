@@ -3,8 +3,9 @@
     python -m bench.measure.service_day [--hours 24] [--sessions 12] [--json]
 
 In each hour every session gets a prompt for its first message, appends its turns one by one, searches, notes something
-and is closed in a job. Commands and hooks of other processes use the socket meanwhile. Behind each hour stand the
-resident memory of the service, its open files, threads and children, and the size of the home's index.
+and is closed in a job. Commands and hooks of other processes use the socket meanwhile. What is said repeats after some
+hours, as memory grows slower than the record of what was said. From then on the resident memory of the service, its
+open files, threads and children must stay as they are. They stand behind each hour, with the size of the index.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _SAID = (
     "Remember that the {thing} of team {number} {state}.",
 )
 _TURNS = 8
+#: Hours after which the sessions say the same again.
+_NEW_HOURS = 6
 _AT_ONCE = 4
 
 
@@ -70,7 +73,7 @@ def _hour(service: ServiceProcess, number: int, sessions: int) -> dict[str, Any]
     """Run the sessions of an hour, and return what the service has then."""
     begun = time.perf_counter()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        failed = sum(pool.map(lambda place: _session(service, f"h{number}-s{place}"), range(sessions)))
+        failed = sum(pool.map(lambda place: _session(service, number, place), range(sessions)))
         failed += sum(pool.map(lambda command: _command(service.home, command), _commands(service.home)))
     process = Path(f"/proc/{service.process.pid}")
     return {
@@ -81,9 +84,10 @@ def _hour(service: ServiceProcess, number: int, sessions: int) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _session(service: ServiceProcess, name: str) -> int:
+def _session(service: ServiceProcess, hour: int, place: int) -> int:
     """Talk and close. Return how many requests failed."""
-    words = random.Random(name)  # noqa: S311 - the same day in each run
+    name = f"h{hour}-s{place}"
+    words = random.Random(f"{hour % _NEW_HOURS} {place}")  # noqa: S311 - the same day in each run
     asked: list[tuple[str, dict[str, Any]]] = [
         ("/prompt", {"message": f"What about the {words.choice(_THINGS)}?", "session": name})
     ]
@@ -95,7 +99,7 @@ def _session(service: ServiceProcess, name: str) -> int:
         body = {"messages": [{"role": role, "content": text, "id": f"{name}-{turn}"}]}
         asked.append((f"/sessions/{name}/messages", body))
     asked += [("/memory/search", {"query": f"{words.choice(_THINGS)} {words.choice(_STATES)}"}) for _ in range(3)]
-    asked.append(("/entries", {"text": f"The {words.choice(_THINGS)} of {name} {words.choice(_STATES)}"}))
+    asked.append(("/entries", {"text": f"The {words.choice(_THINGS)} of table {place} {words.choice(_STATES)}"}))
     failed = 0
     for path, body in asked:
         status, answer = service.ask(path, body)
@@ -126,6 +130,8 @@ def _command(home: Home, command: Sequence[str]) -> bool:
         [sys.executable, "-m", "interfaces.cli", *command], capture_output=True, check=False,
         env={**os.environ, "AGENT_HOME": str(home.root)},
     )  # fmt: skip
+    if done.returncode:
+        print(f"{command[0]}: {done.stderr.decode('utf-8', 'replace')}", file=sys.stderr)
     return done.returncode != 0
 
 
