@@ -24,7 +24,7 @@ from agent_home.home import Home
 from agent_home.home_location import MANIFEST
 
 from .event import HOSTS
-from .json_text import Insertion, Part, Style, cut, insert, insertion, parts, spans_without, start_of_value
+from .json_text import JsonInsertion, JsonPart, JsonStyle, cut, insert, insertion, parts, spans_without, start_of_value
 
 __all__ = [
     "SettingsChange",
@@ -94,7 +94,7 @@ class SettingsChange:
         return self.before != self.after
 
 
-class _Remembered(NamedTuple):
+class _InstalledHooks(NamedTuple):
     """What is kept about a file that has our hooks: its digest, their places, and whether we made it and its folder."""
 
     digest: str
@@ -135,7 +135,7 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange
     change = SettingsChange(path=path, before=before, after=after, absent=absent)
     if apply and change.changed:
         made_folder = known.made_folder if known else not path.parent.exists()
-        remembered = _Remembered(_digest(after), spans, without is None, made_folder)
+        remembered = _InstalledHooks(_digest(after), spans, without is None, made_folder)
         _remember(home, path, remembered)
         _write(path, after)
     return change
@@ -214,12 +214,12 @@ def _home_in(command: str) -> str:
 
 def _with_ours(home: Home, host: str, path: Path, text: str | None) -> tuple[str, list[tuple[int, int]]]:
     """Return *text* with our hooks, and their places."""
-    style = Style.of(text or "")
+    style = JsonStyle.of(text or "")
     groups = {name: {_HOOKS: [handler(home, host, kind)]} for kind, name in HOSTS[host].items()}
     at = start_of_value(text or "")
     if text is None or at == len(text):
         whole = style.render({_HOOKS: {name: [group] for name, group in groups.items()}}, 0)
-        return insert(text or "", [Insertion(at, f"{whole}{style.newline}" if text is None else whole)])
+        return insert(text or "", [JsonInsertion(at, f"{whole}{style.newline}" if text is None else whole)])
     hooks = _member(text, at, _HOOKS)
     if hooks is None:
         rendered = f'"{_HOOKS}": ' + style.render({name: [group] for name, group in groups.items()}, 1)
@@ -238,7 +238,7 @@ def _with_ours(home: Home, host: str, path: Path, text: str | None) -> tuple[str
     return insert(text, insertions)
 
 
-def _member(text: str, at: int, key: str) -> Part | None:
+def _member(text: str, at: int, key: str) -> JsonPart | None:
     return next((part for part in parts(text, at) if part.key == key), None)
 
 
@@ -276,7 +276,7 @@ def _is_within(span: tuple[int, int], other: tuple[int, int]) -> bool:
     return other[0] <= span[0] and span[1] <= other[1]
 
 
-def _handlers(text: str) -> Iterator[tuple[tuple[tuple[int, int], ...], Part]]:
+def _handlers(text: str) -> Iterator[tuple[tuple[tuple[int, int], ...], JsonPart]]:
     """Yield each hook with its place: on each level its number, and where the object or array around it begins."""
     top = start_of_value(text)
     if top == len(text):
@@ -289,7 +289,7 @@ def _handlers(text: str) -> Iterator[tuple[tuple[tuple[int, int], ...], Part]]:
                         yield ((table, top), (event, hooks.at), (group, groups.at), (number, handlers.at)), item
 
 
-def _numbered(text: str, at: int, kind: type, key: str = "") -> Iterator[tuple[int, Part]]:
+def _numbered(text: str, at: int, kind: type, key: str = "") -> Iterator[tuple[int, JsonPart]]:
     """Yield the parts of what begins at *at*, if it is of that *kind*, numbered. With *key*, those members alone."""
     if text[at] != ("{" if kind is dict else "["):
         return
@@ -351,12 +351,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _put_back(known: _Remembered, text: str | None) -> str | None:
+def _put_back(known: _InstalledHooks, text: str | None) -> str | None:
     """Return *text*, which nobody changed since, as it was before us."""
     return None if known.made_file else cut(text or "", known.spans)
 
 
-def _remember(home: Home, path: Path, row: _Remembered | None) -> None:
+def _remember(home: Home, path: Path, row: _InstalledHooks | None) -> None:
     """Keep *row* about the file, or nothing. What an earlier version kept about any file is dropped."""
     record = {name: old for name, old in (read_record(home.machine, _RECORD) or {}).items() if _row(old) is not None}
     changed = {name: old for name, old in record.items() if name != str(path)}
@@ -366,7 +366,7 @@ def _remember(home: Home, path: Path, row: _Remembered | None) -> None:
         write_record(home.machine, _RECORD, changed)
 
 
-def _remembered(home: Home, path: Path, text: str | None) -> _Remembered | None:
+def _remembered(home: Home, path: Path, text: str | None) -> _InstalledHooks | None:
     """Return what is kept about the file, if it is the *text* that was written."""
     row = _row((read_record(home.machine, _RECORD) or {}).get(str(path)))
     return row if row is not None and text is not None and row.digest == _digest(text) else None
@@ -378,9 +378,9 @@ def _is_of_others(home: Home, path: Path) -> bool:
     return row is not None and not row.made_file
 
 
-def _row(kept: Any) -> _Remembered | None:
+def _row(kept: Any) -> _InstalledHooks | None:
     """Return a row of the record, which this machine signed, or ``None`` for one of an earlier version."""
-    return _Remembered(**kept) if isinstance(kept, dict) and set(kept) == set(_Remembered._fields) else None
+    return _InstalledHooks(**kept) if isinstance(kept, dict) and set(kept) == set(_InstalledHooks._fields) else None
 
 
 def _remove_empty(folder: Path) -> None:

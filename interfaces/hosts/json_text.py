@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Insertion", "Part", "Style", "cut", "insert", "insertion", "parts", "spans_without", "start_of_value"]
+__all__ = ["JsonInsertion", "JsonPart", "JsonStyle", "cut", "insert", "insertion", "parts", "spans_without", "start_of_value"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
@@ -20,7 +20,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 Span = tuple[int, int]
 
 
-class Part(NamedTuple):
+class JsonPart(NamedTuple):
     """A member of an object or an element of an array. *start* is its first character, *at* that of its value."""
 
     key: str
@@ -30,21 +30,21 @@ class Part(NamedTuple):
     value: Any
 
 
-class Insertion(NamedTuple):
+class JsonInsertion(NamedTuple):
     """A text to put in front of the character *at*."""
 
     at: int
     text: str
 
 
-class Style(NamedTuple):
+class JsonStyle(NamedTuple):
     """How a file is indented, and how its lines end."""
 
     indent: str
     newline: str
 
     @classmethod
-    def of(cls, text: str) -> Style:
+    def of(cls, text: str) -> JsonStyle:
         """Return the style of *text*, two spaces where it has none."""
         found = _INDENT.search(text)
         return cls(indent=found[1] if found else "  ", newline="\r\n" if "\r\n" in text else "\n")
@@ -60,7 +60,7 @@ def start_of_value(text: str) -> int:
     return _behind_space(text, len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0)
 
 
-def parts(text: str, at: int) -> list[Part]:
+def parts(text: str, at: int) -> list[JsonPart]:
     """Return the members or elements of the object or array that begins at *at*, in order."""
     has_keys = text[at] == "{"
     found = []
@@ -71,24 +71,24 @@ def parts(text: str, at: int) -> list[Part]:
             key, at = _DECODER.raw_decode(text, at)
             at = _behind_space(text, _behind_space(text, at) + 1)  # the colon
         value, end = _DECODER.raw_decode(text, at)
-        found.append(Part(key, start, at, end, value))
+        found.append(JsonPart(key, start, at, end, value))
         at = _behind_space(text, end)
         if text[at] == ",":
             at = _behind_space(text, at + 1)
     return found
 
 
-def insertion(text: str, at: int, rendered: Sequence[str], style: Style, depth: int) -> Insertion:
+def insertion(text: str, at: int, rendered: Sequence[str], style: JsonStyle, depth: int) -> JsonInsertion:
     """Return what adds *rendered* to the end of the object or array at *at*, whose parts stand *depth* levels deep."""
     line = style.newline + style.indent * depth
     joined = f",{line}".join(rendered)
     known = parts(text, at)
     if known:
-        return Insertion(known[-1].end, f",{line}{joined}")
-    return Insertion(at + 1, f"{line}{joined}{style.newline}{style.indent * (depth - 1)}")
+        return JsonInsertion(known[-1].end, f",{line}{joined}")
+    return JsonInsertion(at + 1, f"{line}{joined}{style.newline}{style.indent * (depth - 1)}")
 
 
-def insert(text: str, insertions: Iterable[Insertion]) -> tuple[str, list[Span]]:
+def insert(text: str, insertions: Iterable[JsonInsertion]) -> tuple[str, list[Span]]:
     """Return *text* with *insertions*, and the spans of the result that :func:`cut` takes out again."""
     pieces: list[str] = []
     spans: list[Span] = []

@@ -19,6 +19,7 @@ from agent_home.clock import now
 from agent_home.errors import HomeError, Locked
 from agent_home.git_folder import main_worktree
 from agent_home.home import Home
+from agent_home.home_location import MANIFEST
 from agent_home.imports import host_messages, import_host, strip_injected
 from agent_home.imports.host_memory import copy_notes
 from agent_home.lock import hold
@@ -28,7 +29,7 @@ from interfaces.api import AgentHome
 from . import queue
 from .captured import OpenSession, read_open, write_open
 
-__all__ = ["work"]
+__all__ = ["main", "work"]
 
 #: Seconds without an event after which a session counts as ended: its terminal was closed.
 _QUIET_S = 3 * 3600.0
@@ -161,5 +162,11 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+def main(root: Path) -> None:
+    """Work for the home *root*, unless it was moved or deleted since a hook named it: nothing is made there then."""
+    if (root / MANIFEST).is_file():
+        work(Home(root))
+
+
 if __name__ == "__main__":
-    work(Home(Path(sys.argv[1])))
+    main(Path(sys.argv[1]))

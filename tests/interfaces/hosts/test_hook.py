@@ -323,3 +323,17 @@ def test_a_module_that_a_pull_put_into_the_home_is_not_run(home: Home, tmp_path:
         time.sleep(0.1)
     assert list(home.root.glob("sessions/**/*.jsonl")), "the worker did its work"
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@pytest.mark.parametrize("left", ["nothing", "state"])
+def test_a_home_that_was_moved_or_deleted_is_silent_and_not_made_again(
+    home: Home, tmp_path: Path, kind: str, left: str
+) -> None:
+    home.root.rename(tmp_path / "moved")
+    if left == "state":
+        (home.root / ".git" / "agent-home").mkdir(parents=True)
+    before = sorted(home.root.rglob("*"))
+    assert hook(home.root, kind, json.dumps({**EVENT, "prompt": "Which database?"})) == ""
+    assert sorted(home.root.rglob("*")) == before
+    assert home.root.exists() == (left == "state")

@@ -429,3 +429,16 @@ def test_neither_a_brief_nor_the_words_of_a_tool_become_memory(
     assert SAID in memory(home)
     texts = [each for each in home.root.rglob("*") if each.suffix in {".md", ".jsonl"}]
     assert not [each for each in texts if "4711" in each.read_text()]
+
+
+@pytest.mark.parametrize("left", ["nothing", "folder", "state"])
+def test_a_home_that_is_gone_is_not_made_again(tmp_path: Path, left: str) -> None:
+    gone = tmp_path / "gone"
+    if left != "nothing":
+        gone.mkdir()
+    if left == "state":
+        (gone / ".git" / "agent-home" / "hosts").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run([sys.executable, "-m", "interfaces.hosts.worker", str(gone)], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert sorted(tmp_path.rglob("*")) == before
