@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +17,16 @@ from typing import Any
 import pytest
 
 from agent_home.home import Home
+from agent_home.lock import hold
 from agent_home.store.machine_state import hold_home
 from interfaces.api import AgentHome
 from interfaces.hosts import queue
-from interfaces.hosts.event import EVENTS, HOSTS
-from interfaces.hosts.hook import MOST_CHARS
+from interfaces.hosts.captured import read_open
+from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
+from interfaces.hosts.hook import MOST_CHARS, _without_known_message
 
 HOOK = "from interfaces.entry import main; main()"
-EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/", "last_assistant_message": "Done."}
+EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/"}
 
 
 @pytest.fixture(autouse=True)
@@ -175,6 +178,13 @@ def test_the_first_prompt_after_each_start_adds_what_is_known(home: Home, source
     assert queue.is_first_prompt(home.root, EVENT["session_id"])
 
 
+def test_a_session_that_ended_leaves_no_mark_of_its_prompt(home: Home) -> None:
+    hook(home.root, "user-prompt", json.dumps({**EVENT, "prompt": "Which database?"}))
+    assert list(queue.folder(home.root).glob("prompted-*")) != []
+    hook(home.root, "session-end", json.dumps(EVENT))
+    assert list(queue.folder(home.root).glob("prompted-*")) == []
+
+
 def test_another_session_does_not_take_the_first_prompt_of_this_one(home: Home) -> None:
     AgentHome(home).append("old", [{"role": "user", "content": "Our invoices database is PostgreSQL 16."}])
     asked = {**EVENT, "prompt": "Which database do we use for invoices?"}
@@ -278,6 +288,50 @@ def test_an_error_is_noted_without_the_words_of_anybody(home: Home) -> None:
     assert "JSONDecodeError" in log
     assert "hunter2" not in log
     assert len(log.splitlines()) == 1
+
+
+SECRET = "ghp_" + "x9Kq2Lm7Vt4Rw8Yz1Bn6Pd3Sf5Gh0JcA2eUq"
+
+
+def machine_state(home: Home) -> str:
+    files = (each for each in home.machine.rglob("*") if each.is_file() and not each.is_symlink())
+    return "".join(each.read_bytes().decode("utf-8", "replace") for each in files)
+
+
+@pytest.mark.parametrize("kind", ["stop", "pre-compact", "session-end"])
+def test_a_last_message_that_the_file_has_is_not_queued(home: Home, tmp_path: Path, kind: str) -> None:
+    last = f'The token is "{SECRET}".\nThe report is sent.'
+    file = tmp_path / "s1.jsonl"
+    row = {"type": "assistant", "sessionId": "s1", "message": {"content": [{"type": "text", "text": last}]}}
+    file.write_text(json.dumps(row, ensure_ascii=False) + "\n")
+    queue.folder(home.root).mkdir(parents=True)
+    with hold(queue.folder(home.root) / "worker.lock", 0):  # the worker of this event cannot take it
+        hook(home.root, kind, json.dumps({**EVENT, "transcript_path": str(file), "last_assistant_message": last}))
+    assert SECRET not in machine_state(home)
+    assert [row["last_message"] for row in queue.take(home.root)] == [""]
+
+
+def test_a_last_message_that_a_host_writes_a_moment_later_is_not_queued(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "s1.jsonl"
+    file.touch()
+    writer = threading.Thread(target=lambda: (time.sleep(0.2), file.write_text('{"text": "Done."}\n')))
+    event = HostEvent("codex", "stop", "s1", transcript=str(file), last_message="Done.")
+    writer.start()
+    assert _without_known_message(event).last_message == ""
+    writer.join()
+
+
+def test_a_last_message_that_the_file_lacks_is_screened_soon(home: Home) -> None:
+    last = f"The token is {SECRET}. The report is sent."
+    hook(home.root, "stop", json.dumps({**EVENT, "last_assistant_message": last}))
+    end = time.monotonic() + 60
+    while not read_open(home.root) and time.monotonic() < end:
+        time.sleep(0.05)
+    (item,) = read_open(home.root).values()
+    assert "The report is sent" in item.last_message
+    while SECRET in machine_state(home) and time.monotonic() < end:  # the events go right behind the record
+        time.sleep(0.05)
+    assert SECRET not in machine_state(home)
 
 
 SLOW = {"apsw", "click", "fastembed", "markdown_it", "numpy", "onnxruntime", "re2", "sqlite_vec", "tokenizers"}
