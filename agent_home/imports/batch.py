@@ -20,7 +20,7 @@ from guard import GuardSettings
 from guard.lazy_regex import lazy_regex
 
 from .. import storage
-from ..screening.injected_context import strip_injected
+from ..screening.injected_context import strip_injected, strip_marked, without_tags
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprints_of_parts
 from ..store.transcript import Message
 from .pasted_text import PastedText, split_pasted
@@ -90,11 +90,13 @@ class Batch:
         element reaches from one block into the next.
         """
         content_as_sent = storable(message.content)
-        content, removed = strip_injected(content_as_sent)
+        is_human = message.role in {"user", "participant"}
+        strip = strip_marked if is_human else strip_injected
+        content, removed = strip(content_as_sent)
         wrapped: list[WrappedText] = []
         pasted: list[PastedText] = []
-        if message.role in {"user", "participant"} and len(content) <= MAX_CONTENT_CHARS:
-            blocks = [strip_injected(storable(part))[0] for part in parts] if len(parts) > 1 else [content]
+        if is_human and len(content) <= MAX_CONTENT_CHARS:
+            blocks = [strip(storable(part))[0] for part in parts] if len(parts) > 1 else [content]
             content, wrapped, pasted = _apart(blocks, message)
         if not content.strip() and not pasted and not any(part.text and not part.noise for part in wrapped):
             self.skipped["injected" if removed else "command" if wrapped else "empty"] += 1
@@ -245,7 +247,7 @@ def _apart(blocks: Sequence[str], message: Message) -> tuple[str, list[WrappedTe
             kept, paste = split_pasted(kept, message.name)
             pasted += [paste] if paste else []
         own.append(kept)
-    return "\n\n".join(filter(str.strip, own)), wrapped, pasted
+    return "\n\n".join(map(without_tags, filter(str.strip, own))), wrapped, pasted
 
 
 def storable(text: str) -> str:
