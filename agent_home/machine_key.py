@@ -75,10 +75,12 @@ def sign(purpose: str, data: bytes, *, folder: Path | None = None) -> str:
     return _digest(machine_key(folder), purpose, data)
 
 
-def verify(purpose: str, data: bytes, mac: object, *, folder: Path | None = None) -> bool:
+def verify(
+    purpose: str, data: bytes, mac: object, *, digits: int = 2 * _BYTES, folder: Path | None = None
+) -> bool:
     """Return whether *mac* is the signature of *data* for *purpose* under this machine's key. Create no key.
 
-    Without a usable key nothing is verified.
+    *digits* are those of the signature that are kept. Without a usable key nothing is verified.
     """
     if not isinstance(mac, str) or not mac.isascii():
         return False
@@ -86,7 +88,7 @@ def verify(purpose: str, data: bytes, mac: object, *, folder: Path | None = None
         key = _read(key_path(folder))
     except (OSError, MachineKeyUnusable):
         return False
-    return key is not None and hmac.compare_digest(_digest(key, purpose, data), mac)
+    return key is not None and hmac.compare_digest(_digest(key, purpose, data)[:digits], mac)
 
 
 def _digest(key: bytes, purpose: str, data: bytes) -> str:

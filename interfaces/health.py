@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 from agent_home import storage
@@ -75,7 +76,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
-        ("hosts", lambda: _grown("hosts", hosts_check(home))),
+        ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home()))),
         ("originals", lambda: _grown("originals", originals_check(home, now))),
         ("closings", lambda: _closings(home)),
         ("transcripts", lambda: _transcripts(home)),

@@ -67,6 +67,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "events of chat hosts, machine state: hooks have a second and import nothing, so they append by themselves",
         {"os.open", "os.write", "os.ftruncate", "?.unlink", "path.unlink"},
     ),
+    "interfaces.hosts.transcript_tail": ("reads the file of a host without a wait", {"os.open"}),
     "interfaces.hosts.install": ("the settings of a chat host that a person names", {"target.unlink", "folder.rmdir"}),
     "interfaces.service.client": ("the null device", {"os.open"}),
     "interfaces.service.server": ("the socket of the service, machine state, under its lock", {"place.unlink"}),

@@ -19,6 +19,7 @@ from .intake import (
     import_gemini,
     import_host,
     import_messages,
+    salt_of,
 )
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "import_gemini",
     "import_host",
     "import_messages",
+    "salt_of",
     "strip_injected",
 ]

@@ -20,13 +20,13 @@ from guard import GuardSettings
 from guard.lazy_regex import lazy_regex
 
 from .. import storage
-from ..screening.injected_context import strip_injected
+from ..screening.injected_context import strip_injected, strip_marked, without_tags
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprints_of_parts
 from ..store.transcript import Message
 from .pasted_text import PastedText, split_pasted
 from .wrapped_text import WrappedText, split_wrapped
 
-__all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "text_of", "timestamp"]
+__all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "storable", "text_of", "timestamp"]
 
 #: Longer lines are skipped. No message is that long, and parsing a line takes several times its size in memory.
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -89,12 +89,14 @@ class Batch:
         or of a tool if it is a page. *parts* are the blocks of the content, if the host sent several. No
         element reaches from one block into the next.
         """
-        content_as_sent = _remove_unstorable(message.content)
-        content, removed = strip_injected(content_as_sent)
+        content_as_sent = storable(message.content)
+        is_human = message.role in {"user", "participant"}
+        strip = strip_marked if is_human else strip_injected
+        content, removed = strip(content_as_sent)
         wrapped: list[WrappedText] = []
         pasted: list[PastedText] = []
-        if message.role in {"user", "participant"} and len(content) <= MAX_CONTENT_CHARS:
-            blocks = [strip_injected(_remove_unstorable(part))[0] for part in parts] if len(parts) > 1 else [content]
+        if is_human and len(content) <= MAX_CONTENT_CHARS:
+            blocks = [strip(storable(part))[0] for part in parts] if len(parts) > 1 else [content]
             content, wrapped, pasted = _apart(blocks, message)
         if not content.strip() and not pasted and not any(part.text and not part.noise for part in wrapped):
             self.skipped["injected" if removed else "command" if wrapped else "empty"] += 1
@@ -103,9 +105,9 @@ class Batch:
         if len(content) > MAX_CONTENT_CHARS:
             self.skipped["too-long"] += 1
             return
-        session = _remove_unstorable(message.session)
+        session = storable(message.session)
         self.hear(session, *(part.text for part in wrapped if part.noise))
-        name = _remove_unstorable(message.id)
+        name = storable(message.id)
         name = name if name.strip() else self._derived_id(session, message, content_as_sent)
         digest = _digest(content_as_sent)
         if (session, name, digest) in self._digests:
@@ -117,9 +119,9 @@ class Batch:
         self._ids.add((session, name))
         self.undated += not message.ts and sent_ts is not None and sent_ts != ""
         stored = Message(
-            session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
-            content=content.strip(), cwd=_remove_unstorable(message.cwd),
-            account=_remove_unstorable(message.account), channel=_remove_unstorable(message.channel),
+            session=session, id=name, ts=message.ts, role=message.role, name=storable(message.name),
+            content=content.strip(), cwd=storable(message.cwd),
+            account=storable(message.account), channel=storable(message.channel),
             heard=encode_fingerprints(self._heard.pop(session, [])),
         )  # fmt: skip
         kept = [("wrapped", "tool", part.name, part.text) for part in wrapped if part.text and not part.noise]
@@ -245,10 +247,11 @@ def _apart(blocks: Sequence[str], message: Message) -> tuple[str, list[WrappedTe
             kept, paste = split_pasted(kept, message.name)
             pasted += [paste] if paste else []
         own.append(kept)
-    return "\n\n".join(filter(str.strip, own)), wrapped, pasted
+    return "\n\n".join(map(without_tags, filter(str.strip, own))), wrapped, pasted
 
 
-def _remove_unstorable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return *text* without NUL, and with a replacement for each half of a character."""
     return _UNSTORABLE.sub(lambda match: "" if match[0] == "\0" else "\ufffd", text)
 
 

@@ -23,7 +23,7 @@ from ..settings import MANIFEST
 from ..store import transcript
 from ..store.machine_state import drop_expired, hold_home
 from . import chat, claude_code, codex, gemini
-from .batch import ParsedFile, file_lines
+from .batch import ParsedFile, file_lines, storable
 
 __all__ = [
     "BrokenLine",
@@ -36,6 +36,7 @@ __all__ = [
     "import_gemini",
     "import_host",
     "import_messages",
+    "salt_of",
 ]
 
 _ACTOR = "import"
@@ -123,30 +124,40 @@ _HOSTS: Mapping[str, Callable[..., ParsedFile]] = {
 }
 
 
-def import_host(home: Home, host: str, path: Path, *, cwd: str = "", now: datetime | None = None) -> ImportReport:
-    """Append the messages of the session file *path* of a chat host. Errors are those of :func:`import_chat`.
+def import_host(
+    home: Home, host: str, path: Path, *, session: str, cwd: str = "", now: datetime | None = None
+) -> ImportReport:
+    """Append the messages of *session* in the session file *path* of a chat host. Errors: see :func:`import_chat`.
 
-    *cwd* is the session's folder, for a host whose file does not name it.
+    Messages that the file gives to another session are left out, and counted under ``other-session``. *cwd* is the
+    session's folder, for a host whose file does not name it.
 
     Raises:
         KeyError: *host* is unknown.
     """
     parse = _HOSTS[host]
 
-    def parse_in_folder(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> ParsedFile:
+    def parse_session(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> ParsedFile:
         found = parse(lines, session=session, salt=salt)
-        return replace(found, messages=tuple(replace(message, cwd=message.cwd or cwd) for message in found.messages))
+        own = tuple(replace(message, cwd=message.cwd or cwd) for message in _of_session(found.messages, name))
+        left_out = Counter({"other-session": len(found.messages) - len(own)})
+        return replace(found, messages=own, skipped=found.skipped + left_out)
 
-    return _import(home, [path], parse_in_folder, now)
+    name = storable(session)
+    return _import(home, [path], parse_session, now)
 
 
-def host_messages(host: str, path: Path) -> tuple[transcript.Message, ...]:
-    """Return the messages in the session file *path* of a chat host, as they stand there, unscreened.
+def host_messages(host: str, path: Path, session: str) -> tuple[transcript.Message, ...]:
+    """Return the messages of *session* in the session file *path* of a chat host, as they stand there, unscreened.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return _HOSTS[host](file_lines(path), session=path.stem).messages
+    return tuple(_of_session(_HOSTS[host](file_lines(path), session=path.stem).messages, storable(session)))
+
+
+def _of_session(messages: Iterable[transcript.Message], session: str) -> Iterator[transcript.Message]:
+    return (message for message in messages if message.session == session)
 
 
 def import_codex(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
@@ -176,7 +187,7 @@ def import_messages(
         Locked, GuardRefused, DocumentInvalid: see :func:`agent_home.store.transcript.append`. Nothing was written.
     """
     lines = (json.dumps({**row, "session": session}).encode() for row in rows)
-    parsed_file = chat.parse(lines, session=session, salt=_salt(home))
+    parsed_file = chat.parse(lines, session=session, salt=salt_of(home))
     appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now, items=items)
     last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     return ImportReport(
@@ -195,7 +206,7 @@ def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | Non
 
 def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None) -> ImportReport:
     files = _files(paths, own_data=parse is not chat.parse)
-    salt = _salt(home) if files else ""
+    salt = salt_of(home) if files else ""
     unread, unusable, broken = [], [], []
     recognised = False
     sessions: dict[str, None] = {}
@@ -242,7 +253,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     )  # fmt: skip
 
 
-def _salt(home: Home) -> str:
+def salt_of(home: Home) -> str:
     """Return the salt of this machine for fingerprints. A first import makes it."""
     known = read_salt(home)
     if known:

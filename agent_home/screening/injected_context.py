@@ -1,8 +1,13 @@
-"""Takes out of a text what this system had put into the model's context.
+"""Take out of a text what this system had put into the model's context.
 
 Everything it puts there stands between ``<agent-home>`` and ``</agent-home>``, or between ``<agent-home-recall>``
-and its end. Imported back as if someone had said it, a fact would come round again with every session. A person who
-merely names such a tag keeps every word: the tag alone is made harmless.
+and its end. Imported back as if someone had said it, a fact would come round again with every session.
+
+Anybody can write these tags, so they prove nothing in a human's message. What a chat host gets ends with a tag that
+carries a signature of the block under the machine key (:func:`marked`). Only such a block is taken out of a human's
+message (:func:`strip_marked`). Any other one stays, and the import keeps it as the text of a tool, as it keeps every
+element that is wrapped into a message. In the messages of others, whose words are nobody's wishes, the tags are enough
+(:func:`strip_injected`). A person who merely names such a tag keeps every word: the tag alone is made harmless.
 """
 
 from __future__ import annotations
@@ -13,7 +18,18 @@ from collections.abc import Iterator, Sequence
 
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["strip_injected"]
+from ..errors import MachineKeyUnusable
+from ..machine_key import sign, verify
+
+__all__ = ["MARKED_CHARS", "marked", "strip_injected", "strip_marked", "without_tags"]
+
+_START = "<agent-home>"
+_PURPOSE = "injected text"
+#: Hexadecimal digits of a signature that are written: 128 bits.
+_MARK_DIGITS = 32
+_MARKED_END = lazy_regex(r'</agent-home mark="(?P<mark>[0-9a-f]{32})">')
+#: Characters that :func:`marked` adds to a text.
+MARKED_CHARS = len(f'{_START}\n\n</agent-home mark="">') + _MARK_DIGITS
 
 #: A value in quotes may hold any character. Possessive, so that a hostile text costs no more than its length.
 _ATTRIBUTES = r"""(?:\s(?:"[^"]{0,300}"|'[^']{0,300}'|[^<>])*+)?"""
@@ -25,6 +41,56 @@ _NEUTRAL = "\u2039"  # replaces the < of a tag that is only mentioned, so that i
 _WRAPPER_START = lazy_regex(r"<system-reminder>\s*\Z", re.IGNORECASE)
 _WRAPPER_END = lazy_regex(r"\s*</system-reminder>", re.IGNORECASE)
 _WRAPPER_TAIL = 200  # characters before a block in which its wrapper's tag must begin
+
+
+def marked(text: str) -> str:
+    """Return *text* between our tags. The end tag has a mark that only this machine can make for these words.
+
+    *text* must not have our tags. Where nothing can be signed on this machine, the end has no mark, and an import keeps
+    the text as that of a tool.
+    """
+    try:
+        mark = f' mark="{_mark_of(text)}"'
+    except MachineKeyUnusable:
+        mark = ""
+    return f"{_START}\n{text}\n</agent-home{mark}>"
+
+
+def strip_marked(text: str) -> tuple[str, bool]:
+    """Return *text* without the blocks that :func:`marked` made on this machine, and whether there were any.
+
+    Spaces and line ends of a block may have changed on the way. A ``<system-reminder>`` that held nothing else goes with
+    it. The time is linear: a block begins at the last start tag before its end.
+    """
+    spans: list[tuple[int, int]] = []
+    behind = 0
+    for end in _MARKED_END.finditer(text):
+        start = text.rfind(_START, behind, end.start())
+        behind = end.end()
+        if start >= 0 and _is_marked(text[start + len(_START) : end.start()], end["mark"]):
+            spans.append((start, end.end()))
+    kept, at = [], 0
+    for start, stop in _widened(text, spans):
+        kept.append(text[at:start])
+        at = stop
+    return "".join([*kept, text[at:]]), bool(spans)
+
+
+def without_tags(text: str) -> str:
+    """Return *text* with every start tag of ours made harmless. All words stay."""
+    return _TAG.sub(lambda tag: tag[0] if tag["close"] else f"{_NEUTRAL}{tag[0][1:]}", text)
+
+
+def _mark_of(text: str) -> str:
+    return sign(_PURPOSE, _signed_bytes(text))[:_MARK_DIGITS]
+
+
+def _is_marked(text: str, mark: str) -> bool:
+    return verify(_PURPOSE, _signed_bytes(text), mark, digits=_MARK_DIGITS)
+
+
+def _signed_bytes(text: str) -> bytes:
+    return " ".join(text.split()).encode("utf-8", "surrogatepass")
 
 
 def strip_injected(text: str) -> tuple[str, bool]:

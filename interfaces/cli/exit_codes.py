@@ -60,6 +60,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.errors.Changed": 5,
     "recall.errors.IndexUnusable": 6,
     "agent_home.errors.DocumentInvalid": 7,
+    "interfaces.hosts.install.SettingsElsewhere": 7,
     "interfaces.hosts.install.SettingsUnreadable": 7,
     "agent_home.errors.SettingsInvalid": 7,
     "agent_home.errors.HomeError": 8,

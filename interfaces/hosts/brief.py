@@ -1,7 +1,8 @@
 """Own what a chat host gets: a brief under its limit at the start of a session, and what its first prompt recalls.
 
 The brief is the system prompt for a small window. Its end says how to get the rest. Everything stands between
-``<agent-home>`` tags, so that an import of the session leaves it out (``agent_home.screening.injected_context``).
+``<agent-home>`` tags with a mark of this machine, so that an import of the session leaves it out and nothing else
+(``agent_home.screening.injected_context``).
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_home.home import MEMORY, Home
+from agent_home.screening.injected_context import MARKED_CHARS, marked
 from assembler.errors import WindowTooSmall
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
+from assembler.section import defused
 
 from .captured import capture_problem
 from .install import program
 
 __all__ = ["brief", "recall"]
 
-_START, _END = "<agent-home>\n", "\n</agent-home>"
+_START, _END = "<agent-home>", "</agent-home>"
 _MORE = (
     "This is a part of memory. `{0} search WORDS --home {1}` finds the rest, `{0} prompt --home {1}` prints all of it, "
     "`{0} remember TEXT --by agent --home {1}` keeps something, and `{0} done ID --home {1}` ends a thread."
@@ -49,11 +52,11 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime) -> str:
     A home that cannot save what hosts say has a line about it on top.
     """
     problem = capture_problem(home)
-    head = f"{problem}\n\n" if problem else ""
+    head = f"{defused(problem)}\n\n" if problem else ""
     more = _MORE.format(shlex.join(program()), shlex.quote(str(home.root)))
-    room = most_chars - len(_START) - len(_END) - len(head) - len(more) - 2
+    room = most_chars - MARKED_CHARS - len(head) - len(more) - 2
     text = _fitting(home, session, room, now)
-    return f"{_START}{head}{text.rstrip()}\n\n{more}{_END}"
+    return marked(f"{head}{text.rstrip()}\n\n{more}")
 
 
 def recall(home: Home, message: str, *, session: str, most_chars: int, now: datetime) -> str:
@@ -66,8 +69,8 @@ def recall(home: Home, message: str, *, session: str, most_chars: int, now: date
     except WindowTooSmall:
         return ""
     blocks = _recalled_blocks(receipt.text)
-    text = _cut_lines("\n\n".join(blocks), most_chars - len(_START) - len(_END))
-    return f"{_START}{text}{_END}" if text.strip() else ""
+    text = _cut_lines("\n\n".join(blocks), most_chars - MARKED_CHARS)
+    return marked(text) if text.strip() else ""
 
 
 def _fitting(home: Home, session: str, room: int, now: datetime) -> str:
@@ -79,7 +82,7 @@ def _fitting(home: Home, session: str, room: int, now: datetime) -> str:
         except WindowTooSmall:
             tokens = int(tokens * 1.5)
             continue
-        text = text.strip().removeprefix(_START.strip()).removesuffix(_END.strip()).strip()
+        text = text.strip().removeprefix(_START).removesuffix(_END).strip()
         if len(text) <= room:
             return text
         tokens = int(tokens * room / len(text) * 0.95)

@@ -24,7 +24,11 @@ _GIVEN_UP_S = timedelta(days=30).total_seconds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSession:
-    """A session of a host that is not closed yet. *at* is the time of its last event, in seconds since 1970."""
+    """A session of a host that is not closed yet. *at* is the time of its last event, in seconds since 1970.
+
+    *last_message* is what the host's file lacked. In the record it is as the guard left it, and *said* is a salted digest
+    of the words before that.
+    """
 
     host: str
     session: str
@@ -33,6 +37,7 @@ class OpenSession:
     at: float
     ended: bool = False
     last_message: str = ""
+    said: str = ""
     failures: int = 0
     problem: str = ""
 
@@ -49,7 +54,7 @@ def read_open(root: Path) -> dict[str, OpenSession]:
 
 def _is_whole(item: OpenSession) -> bool:
     """Return whether the values of *item* have the types that they should have."""
-    texts = (item.host, item.session, item.transcript, item.cwd, item.last_message, item.problem)
+    texts = (item.host, item.session, item.transcript, item.cwd, item.last_message, item.said, item.problem)
     numbers = isinstance(item.at, float | int) and isinstance(item.failures, int) and isinstance(item.ended, bool)
     return numbers and all(isinstance(text, str) for text in texts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from agent_home import storage
@@ -9,19 +10,29 @@ from agent_home.home import Home
 
 from ..counts import counted
 from .captured import capture_problem, read_open
+from .event import HOSTS
+from .install import absent_homes, settings_path
 from .queue import ERRORS, folder
 
 __all__ = ["hosts_check"]
 
 
-def hosts_check(home: Home) -> tuple[Literal["ok", "warning"], str]:
-    """Return whether hooks work, and which sessions wait. A home without hooks is in order."""
+def hosts_check(home: Home, user: Path) -> tuple[Literal["ok", "warning"], str]:
+    """Return whether hooks work, and which sessions wait. A home without hooks is in order.
+
+    *user* is the folder of the user, whose settings of hosts may name a home that was moved or deleted.
+    """
     waiting = read_open(home.root)
     failing = [item for item in waiting.values() if item.failures]
     if capture_problem(home):
         names = ", ".join(sorted({item.host for item in failing}))
         lost = f"{counted(len(failing), 'session')} of {names} could not be saved: {failing[-1].problem}"
         return "warning", f"{lost}. The next hook tries again"
+    for host in HOSTS:
+        path = settings_path(host, "user", user)
+        for root in absent_homes(path):
+            detail = f"the hooks in {path} name {root}, and no home is there, so {host} has no memory"
+            return "warning", f"{detail}. `memory install {host}` names this home, `memory uninstall {host}` removes them"
     last = _last_error(home)
     if last:
         return "warning", f"a hook failed: {last}. Once that is mended, remove {folder(home.root) / ERRORS}"

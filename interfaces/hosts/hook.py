@@ -21,6 +21,7 @@ from interfaces.service.client import Answer, ask
 
 from .event import EVENTS, HOSTS, HostEvent, answer, parse_event
 from .queue import append, forget_first_prompt, is_first_prompt, note_error
+from .transcript_tail import tail_holds
 
 __all__ = ["MOST_CHARS", "run"]
 
@@ -31,6 +32,8 @@ _SECONDS = {"session-start": 20.0, "user-prompt": 10.0, "stop": 5.0, "pre-compac
 #: head and tail of 2 500 tokens, unless its hook says otherwise, as the one that `memory install` writes does.
 MOST_CHARS = {"claude-code": 9_500, "codex": 7_500, "gemini": 24_000}
 _RECALL_CHARS = 4_000
+#: Seconds in which a host that lags may write the agent's answer into its file, and between two looks.
+_LAG_S, _LOOK_S = 0.5, 0.05
 _SWITCH = "AGENT_HOME_HOOKS"
 
 
@@ -74,14 +77,30 @@ def _answer(root: Path, event: HostEvent, most_chars: int) -> str:
     """Do what *event* asks for, and return the context that the model should get."""
     if event.kind == "user-prompt":
         return _recall(root, event) if is_first_prompt(root, event.session) else ""
+    event = _without_known_message(event)
     append(root, event)
-    if event.kind == "stop":
-        return ""
-    _start_worker(root)
+    if event.kind != "stop" or event.last_message:
+        _start_worker(root)
+    if event.kind in {"session-start", "session-end"}:
+        forget_first_prompt(root, event.session)
     if event.kind != "session-start":
         return ""
-    forget_first_prompt(root, event.session)
     return _command(root, ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)])
+
+
+def _without_known_message(event: HostEvent) -> HostEvent:
+    """Return *event* without a last message that the host's file has: the import screens that one.
+
+    Any other waits unscreened for the worker, which is started at once. So a host that lags is given a moment.
+    """
+    if not event.last_message:
+        return event
+    until = time.monotonic() + (_LAG_S if event.kind == "stop" else 0.0)
+    while not tail_holds(event.transcript, event.last_message):
+        if not event.transcript or time.monotonic() >= until:
+            return event
+        time.sleep(_LOOK_S)
+    return event._replace(last_message="")
 
 
 def _recall(root: Path, event: HostEvent) -> str:

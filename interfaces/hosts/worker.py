@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,16 +19,18 @@ from agent_home.clock import now
 from agent_home.errors import HomeError, Locked
 from agent_home.git_folder import main_worktree
 from agent_home.home import Home
-from agent_home.imports import host_messages, import_host, strip_injected
+from agent_home.home_location import MANIFEST
+from agent_home.imports import host_messages, import_host, salt_of, strip_injected
 from agent_home.imports.host_memory import copy_notes
 from agent_home.lock import hold
+from agent_home.screening.service import ScreeningService
 from distill.errors import DistillError, EmptySession, NoSuchSession
 from interfaces.api import AgentHome
 
 from . import queue
 from .captured import OpenSession, read_open, write_open
 
-__all__ = ["work"]
+__all__ = ["main", "work"]
 
 #: Seconds without an event after which a session counts as ended: its terminal was closed.
 _QUIET_S = 3 * 3600.0
@@ -77,7 +79,8 @@ def _with_events(known: Mapping[str, OpenSession], events: Sequence[Mapping[str,
             cwd=event["cwd"].replace("\0", "") or (before.cwd if before else ""),
             at=event["at"],
             ended=event["kind"] == "session-end",
-            last_message=event.get("last_message") or (before.last_message if before else ""),
+            last_message=event["last_message"] or (before.last_message if before else ""),
+            said="" if event["last_message"] or not before else before.said,
             failures=before.failures if before else 0,
             problem=before.problem if before else "",
         )
@@ -90,47 +93,72 @@ def _settle(home: Home, sessions: Mapping[str, OpenSession]) -> list[str]:
     for key, item in sessions.items():
         try:
             ends = item.ended or time.time() - item.at > _QUIET_S
-            names = _imported(home, item, ends=ends)
+            imported = _imported(home, item, ends=ends)
             if ends:
-                closed += _closed(home, dict.fromkeys(names or [item.session]))
+                _append_last(home, imported)
+                closed += _closed(home, item.session)
             else:
-                left[key] = replace(item, failures=0, problem="")
+                left[key] = replace(imported, failures=0, problem="")
         except (HomeError, DistillError, OSError, ValueError) as error:
             left[key] = replace(item, failures=item.failures + 1, problem=_reason(error))
-    write_open(home.root, left, time.time())
+    write_open(home.root, {key: _screened(home, item) for key, item in left.items()}, time.time())
     return closed
 
 
-def _imported(home: Home, item: OpenSession, *, ends: bool) -> list[str]:
-    """Append what the host's file holds, and return the names of its sessions.
+def _imported(home: Home, item: OpenSession, *, ends: bool) -> OpenSession:
+    """Append what the host's file holds of the session, and return *item* without a last message that the file has.
 
-    The last message is added when the session *ends* and the file does not have it, because the file lags.
+    A file of another session feeds nothing: what it says belongs there. The log names its host, for `memory doctor`.
     """
     path = Path(item.transcript)
     if not item.transcript or not path.is_file():
-        return _append_last(home, item, item.session) if ends and item.last_message.strip() else []
-    if ends:
-        _wait_for(path, item)
-    done = import_host(home, item.host, path, cwd=item.cwd)
+        return item
+    if ends or not item.said:
+        _wait_for(home, path, item)
+    done = import_host(home, item.host, path, session=item.session, cwd=item.cwd)
+    if not host_messages(item.host, path, item.session):
+        if ends and done.skipped["other-session"]:
+            moment = time.strftime("%Y-%m-%dT%H:%M:%S")
+            queue.note_error(home.root, f"{moment} {item.host} named the file of another session at the end of one")
+        return item
     if item.host == "claude-code":
         project = main_worktree(Path(item.cwd)).name if item.cwd else path.parent.name
         copy_notes(home, item.host, project, path.parent / "memory", now=now())
-    names = list(done.sessions) or list(dict.fromkeys(found.session for found in host_messages(item.host, path)))
-    if ends and item.last_message.strip() and not _holds(path, item):
-        return [*names, *_append_last(home, item, names[0] if names else item.session)]
-    return names
+    return replace(item, last_message="", said="") if _holds(home, path, item) else item
 
 
-def _wait_for(path: Path, item: OpenSession) -> None:
+def _wait_for(home: Home, path: Path, item: OpenSession) -> None:
     """Wait until the host has written the last message, which hooks get before."""
     until = time.monotonic() + _LAG_S
-    while item.last_message.strip() and not _holds(path, item) and time.monotonic() < until:
+    while item.last_message.strip() and not _holds(home, path, item) and time.monotonic() < until:
         time.sleep(_LOOK_S)
 
 
-def _holds(path: Path, item: OpenSession) -> bool:
-    last = _as_imported(item.last_message)
-    return any(_as_imported(message.content) == last for message in host_messages(item.host, path))
+def _holds(home: Home, path: Path, item: OpenSession) -> bool:
+    """Return whether the host's file has the last message. It also does where there is none."""
+    if not item.last_message.strip() and not item.said:
+        return True
+    salt = salt_of(home)
+    said = item.said or _digest(item.last_message, salt)
+    return any(_digest(message.content, salt) == said for message in host_messages(item.host, path, item.session))
+
+
+def _screened(home: Home, item: OpenSession) -> OpenSession:
+    """Return *item* as it may lie in the record: its last message as the guard would store it, or without one."""
+    if item.said or not item.last_message.strip():
+        return item
+    try:
+        said = _digest(item.last_message, salt_of(home))
+        verdict = ScreeningService(home).verdict("sessions/last.jsonl", item.last_message.replace("\0", ""), "agent")
+    except HomeError:  # a guard that cannot run stores nothing
+        return replace(item, last_message="")
+    return replace(item, last_message=verdict.text if verdict.stored else "", said=said)
+
+
+def _digest(text: str, salt: str) -> str:
+    return hashlib.blake2b(
+        _as_imported(text).encode("utf-8", "replace"), digest_size=16, key=salt.encode()[:64]
+    ).hexdigest()
 
 
 def _as_imported(text: str) -> str:
@@ -138,28 +166,38 @@ def _as_imported(text: str) -> str:
     return strip_injected(text.replace("\0", ""))[0].strip()[: queue.MOST_CHARS // 2]
 
 
-def _append_last(home: Home, item: OpenSession, session: str) -> list[str]:
+def _append_last(home: Home, item: OpenSession) -> None:
+    """Append the last message to the session, if there is one that the host's file lacks.
+
+    It is appended as it would lie in the record, so that a second try adds nothing. What the guard holds back is not in
+    the record, and is quarantined now.
+    """
+    if not item.last_message.strip():
+        return
+    kept = _screened(home, item)
     ts = datetime.fromtimestamp(item.at, UTC).isoformat(timespec="seconds")
-    name = f"last-{hashlib.sha256(item.last_message.encode('utf-8', 'replace')).hexdigest()[:12]}"
-    row = {"role": "assistant", "content": item.last_message, "id": name, "ts": ts, "cwd": item.cwd}
-    AgentHome(home).append(session, [row])
-    return [session]
+    content = kept.last_message or item.last_message
+    row = {"role": "assistant", "content": content, "id": f"last-{kept.said[:12]}", "ts": ts, "cwd": item.cwd}
+    AgentHome(home).append(item.session, [row])
 
 
-def _closed(home: Home, names: Iterable[str]) -> list[str]:
-    """Close the sessions *names*. One without a turn, as a session that was opened and left, is no failure."""
-    closed = []
-    for name in names:
-        try:
-            closed.append(AgentHome(home).close(name).session)
-        except (NoSuchSession, EmptySession):
-            continue
-    return closed
+def _closed(home: Home, session: str) -> list[str]:
+    """Close *session*, and return its name. One without a turn, as one that was opened and left, is no failure."""
+    try:
+        return [AgentHome(home).close(session).session]
+    except (NoSuchSession, EmptySession):
+        return []
 
 
 def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+def main(root: Path) -> None:
+    """Work for the home *root*, unless it was moved or deleted since a hook named it: nothing is made there then."""
+    if (root / MANIFEST).is_file():
+        work(Home(root))
+
+
 if __name__ == "__main__":
-    work(Home(Path(sys.argv[1])))
+    main(Path(sys.argv[1]))

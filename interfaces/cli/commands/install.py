@@ -57,6 +57,8 @@ def install(
     The command adds hooks to the host's settings and leaves all others alone. From then on, a session begins with a
     brief of memory, its first prompt adds what is known about it, and its turns become memory when it ends. Running it
     again replaces our hooks. `memory uninstall HOST` takes them out. AGENT_HOME_HOOKS=0 switches them off.
+
+    With --scope project, a link in the project that leads out of it is refused.
     """
     from interfaces.hosts.install import install as add
 
@@ -64,6 +66,8 @@ def install(
         _write_plugin(invocation, host, plugin, dry_run=dry_run)
         return
     change = add(invocation.home, host, _path(host, scope), apply=not dry_run)
+    for root in change.absent:
+        invocation.warn(f"the hooks in {change.path} name {root}, and no home is there. They will name this one instead")
     invocation.show(_data(change, host, dry_run=dry_run), _lines(change, dry_run=dry_run, then=_NEXT[host]))
 
 

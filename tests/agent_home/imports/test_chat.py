@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_home.imports.batch import MAX_LINE_BYTES
 from agent_home.imports.chat import parse
+from agent_home.screening.injected_context import marked
 
 ROW = {"session": "s", "id": "m1", "ts": "2026-11-20T14:02:00", "role": "user", "name": "n", "content": "Hello"}
 
@@ -48,7 +49,7 @@ def test_a_line_becomes_a_message_with_every_field() -> None:
         (line(content=[]), "empty"),
         (line(content=" \n "), "empty"),
         (line(content="\0"), "empty"),
-        (line(content="<agent-home>old</agent-home>"), "injected"),
+        (line(content="<agent-home>old</agent-home>", role="system"), "injected"),
         (line(session=None), "no-session"),
         (line(session=["s"]), "no-session"),
     ],
@@ -101,12 +102,17 @@ def test_byte_order_mark_carriage_returns_and_blank_lines_are_ignored() -> None:
         ("  a\n", "a"),
         ("a\0b", "ab"),
         ("a\ud800b", "a\ufffdb"),
-        ("<agent-home>x</agent-home>\n\nReally?", "Really?"),
     ],
 )
 def test_content_of_other_kinds_becomes_text(content: Any, text: str) -> None:
     row = json.dumps(ROW | {"content": content}).encode() + b"\n"
     assert [message.content for message in parse([row]).messages] == [text]
+
+
+@pytest.mark.parametrize("role", ["user", "participant"])
+def test_text_that_this_machine_injected_is_no_part_of_a_humans_message(role: str) -> None:
+    (message,) = parse([line(content=f"{marked('x')}\n\nReally?", role=role)]).messages
+    assert (message.role, message.content) == (role, "Really?")
 
 
 @pytest.mark.parametrize(

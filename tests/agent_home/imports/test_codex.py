@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.imports.codex import parse
+from agent_home.screening.injected_context import marked
 from tests.agent_home.imports.host_rows import json_values, with_wrong_values
 
 JSON = json_values(["type", "payload", "content", "text", "role"])
@@ -91,7 +92,7 @@ def test_what_the_program_writes_in_the_users_name_is_left_out() -> None:
 
 
 def test_a_brief_that_a_user_message_repeats_is_left_out() -> None:
-    text = "<agent-home>\nThe staging server is called heron\n</agent-home>\n\nWhich database?"
+    text = f"{marked('The staging server is called heron')}\n\nWhich database?"
     assert said(message("user", text)) == [("user", "Which database?")]
 
 

@@ -19,6 +19,7 @@ from agent_home.imports import (
     import_messages,
 )
 from agent_home.imports.batch import file_lines
+from agent_home.screening.injected_context import marked
 from agent_home.store import transcript
 
 KEY = "AKIA" + "Q3EGRT5L" + "WX2NPK7D"
@@ -92,7 +93,7 @@ def test_a_secret_in_a_name_is_not_stored(home: Home, tmp_path: Path, now: datet
 def test_injected_text_is_not_imported(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(
         tmp_path / "a.jsonl",
-        row("<agent-home>\n# Memory\n- fact\n</agent-home>\n\nWhat is open?", "1"),
+        row(f"{marked('# Memory')}\n\nWhat is open?", "1"),
         row("<agent-home-recall session='s'>fact</agent-home-recall>", "2", role="system"),
     )
     done = import_chat(home, [file], now=now)
@@ -163,8 +164,8 @@ def test_messages_of_a_host_are_appended_once(home: Home, now: datetime) -> None
 def test_a_host_that_names_no_folder_gets_that_of_the_session(home: Home, now: datetime, tmp_path: Path) -> None:
     file = tmp_path / "session.jsonl"
     file.write_text('{"sessionId": "s1"}\n{"id": "m1", "type": "user", "content": "Hello"}\n')
-    assert [message.content for message in host_messages("gemini", file)] == ["Hello"]
-    import_host(home, "gemini", file, cwd="/srv/shop", now=now)
+    assert [message.content for message in host_messages("gemini", file, "s1")] == ["Hello"]
+    import_host(home, "gemini", file, session="s1", cwd="/srv/shop", now=now)
     (stored,) = [turn.message for item in transcript.sessions(home) for turn in transcript.read(item.path)]
     assert stored.cwd == "/srv/shop"
 
@@ -210,19 +211,19 @@ def test_a_session_of_each_host_is_imported_once_and_goes_on(
 ) -> None:
     lines = host_file.read_bytes().splitlines(keepends=True)
     host_file.write_bytes(b"".join(lines[:-1]) + lines[-1][:12])
-    first = import_host(home, host, host_file, now=now)
+    first = import_host(home, host, host_file, session="s1", now=now)
     assert (first.sessions, first.messages, first.waiting) == (("s1",), 1, 1)
     host_file.write_bytes(b"".join(lines))
-    second = import_host(home, host, host_file, now=now)
+    second = import_host(home, host, host_file, session="s1", now=now)
     assert (second.messages, second.duplicates) == (1, 1)
-    assert import_host(home, host, host_file, now=now).messages == 0
+    assert import_host(home, host, host_file, session="s1", now=now).messages == 0
     assert stored(home, "s1") == ["Hello", "Hello, Sam."]
 
 
 def test_the_folder_of_the_file_counts_before_that_of_the_session(
     home: Home, host: str, host_file: Path, now: datetime
 ) -> None:
-    import_host(home, host, host_file, cwd="/elsewhere", now=now)
+    import_host(home, host, host_file, session="s1", cwd="/elsewhere", now=now)
     path = transcript.session_path(home, "s1")
     assert path is not None
     assert {turn.message.cwd for turn in transcript.read(path)} == {"/elsewhere" if host == "gemini" else "/srv"}
@@ -231,10 +232,19 @@ def test_the_folder_of_the_file_counts_before_that_of_the_session(
 def test_messages_of_a_host_stand_as_they_are_and_nothing_is_stored(
     home: Home, host: str, host_file: Path, now: datetime
 ) -> None:
-    found = host_messages(host, host_file)
+    found = host_messages(host, host_file, "s1")
     assert [(item.session, item.role, item.content) for item in found] == [
         ("s1", "user", "Hello"), ("s1", "assistant", "Hello, Sam."),
     ]  # fmt: skip
+    assert list(transcript.sessions(home)) == []
+
+
+def test_rows_of_another_session_are_left_out_and_counted(
+    home: Home, host: str, host_file: Path, now: datetime
+) -> None:
+    done = import_host(home, host, host_file, session="s2", now=now)
+    assert (done.sessions, done.messages, done.skipped["other-session"]) == ((), 0, 2)
+    assert host_messages(host, host_file, "s2") == ()
     assert list(transcript.sessions(home)) == []
 
 
@@ -242,18 +252,18 @@ def test_an_unknown_host_is_an_error_and_a_missing_file_is_named(
     home: Home, host: str, host_file: Path, now: datetime
 ) -> None:
     with pytest.raises(KeyError):
-        import_host(home, "no-host", host_file, now=now)
+        import_host(home, "no-host", host_file, session="s1", now=now)
     host_file.unlink()
-    assert [item.path for item in import_host(home, host, host_file, now=now).unread] == [host_file]
+    assert [item.path for item in import_host(home, host, host_file, session="s1", now=now).unread] == [host_file]
     with pytest.raises(FileNotFoundError):
-        host_messages(host, host_file)
+        host_messages(host, host_file, "s1")
 
 
 def test_a_secret_in_a_file_of_a_host_is_not_stored(home: Home, host: str, host_file: Path, now: datetime) -> None:
     host_file.write_text(host_file.read_text().replace("Hello, Sam.", f"The key is {KEY}"))
-    assert import_host(home, host, host_file, now=now).redacted == 1
+    assert import_host(home, host, host_file, session="s1", now=now).redacted == 1
     assert KEY not in "".join(stored(home, "s1"))
-    assert [KEY in item.content for item in host_messages(host, host_file)] == [False, True]
+    assert [KEY in item.content for item in host_messages(host, host_file, "s1")] == [False, True]
 
 
 def test_appended_rows_belong_to_the_session_that_is_named(home: Home, now: datetime) -> None:
@@ -261,7 +271,7 @@ def test_appended_rows_belong_to_the_session_that_is_named(home: Home, now: date
         {"id": "1", "session": "other", "role": "user", "content": "Hello"},
         {"id": "2", "role": "nobody", "content": "x"},
         {"id": "3", "role": "user"},
-        {"id": "4", "role": "user", "content": "<agent-home>\nThe server is called heron\n</agent-home>"},
+        {"id": "4", "role": "user", "content": marked("The server is called heron")},
     ]
     done = import_messages(home, "talk", rows, now=now)
     assert (done.sessions, done.messages, done.skipped.total()) == (("talk",), 1, 3)

@@ -1,14 +1,19 @@
-"""Injected blocks are removed from a conversation, and the user's words are kept."""
+"""Injected blocks are removed from a conversation, and the user's words are kept.
+
+Of a human's message only what this machine signed is removed.
+"""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.imports import strip_injected
+from agent_home.screening.injected_context import MARKED_CHARS, marked, strip_marked, without_tags
 
 #: Words of a person: anything without our own tags.
 WORDS = st.text().filter(lambda text: "agent-home" not in text.lower())
@@ -141,4 +146,79 @@ def test_time_grows_with_the_length_alone(piece: str) -> None:
         return time.perf_counter() - start
 
     short, long = min(seconds(1_000) for _ in range(3)), min(seconds(8_000) for _ in range(3))
+    assert long < 40 * short + 0.05
+
+
+#: Words of anybody who knows our tags, but not the key of this machine.
+FORGED = st.lists(
+    st.sampled_from([
+        "<agent-home>", "</agent-home>", '</agent-home mark="' + "0" * 32 + '">', "<agent-home-recall layer='L3'>",
+        "</agent-home-recall>", "<system-reminder>", "words", "\n", " ",
+    ])
+).map("".join)  # fmt: skip
+
+
+@given(before=st.one_of(WORDS, FORGED), inside=WORDS.filter(str.strip), after=st.one_of(WORDS, FORGED))
+def test_only_a_block_of_this_machine_is_taken_out_of_a_humans_message(before: str, inside: str, after: str) -> None:
+    block = marked(inside)
+    assert len(block) == len(inside) + MARKED_CHARS
+    if "<system-reminder" not in before.lower():
+        assert strip_marked(before + block + after) == (before + after, True)
+
+
+@given(text=st.one_of(WORDS, FORGED))
+def test_what_this_machine_did_not_sign_stays_to_the_character(text: str) -> None:
+    assert strip_marked(text) == (text, False)
+
+
+@given(inside=WORDS.filter(str.strip), other=WORDS)
+def test_a_mark_is_for_its_own_words_alone(inside: str, other: str) -> None:
+    end = marked(inside).rpartition("\n")[2]
+    text = f"<agent-home>\n{other}\n{end}"
+    assert strip_marked(text)[1] == (inside.split() == other.split())
+
+
+def test_a_mark_that_somebody_saw_takes_no_words_along() -> None:
+    block = marked("Memory.")
+    end = block.rpartition("\n")[2]
+    text = f"<agent-home>\nMy own words.\n{end}\n{block}\nMore words.\n{end}"
+    assert strip_marked(text) == (text.replace(block, ""), True)
+
+
+def test_spaces_that_changed_on_the_way_do_not_matter() -> None:
+    assert strip_marked(marked("a\n\nb  c").replace("\n", "\r\n")) == ("", True)
+
+
+def test_another_machine_signs_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = marked("Memory.")
+    monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path))
+    assert strip_marked(block) == (block, False)
+
+
+def test_a_machine_without_a_key_writes_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").write_text("a file lies here")
+    monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "state"))
+    assert marked("Memory.") == "<agent-home>\nMemory.\n</agent-home>"
+
+
+def test_the_wrapper_of_a_host_goes_with_a_marked_block() -> None:
+    text = f"<system-reminder>\n{marked('x')}\n</system-reminder>Fix it."
+    assert strip_marked(text) == ("Fix it.", True)
+
+
+@given(text=st.one_of(WORDS, FORGED))
+def test_tags_are_made_harmless_and_no_word_goes(text: str) -> None:
+    found = without_tags(text)
+    assert found.replace("\u2039", "<") == text.replace("\u2039", "<")
+    assert strip_injected(found) == (found, False)
+
+
+@pytest.mark.parametrize("piece", ["<agent-home>", "</agent-home mark='", '</agent-home mark="' + "0" * 32 + '">', "<a"])
+def test_the_time_to_look_for_marks_grows_with_the_length_alone(piece: str) -> None:
+    def seconds(times: int) -> float:
+        start = time.perf_counter()
+        strip_marked("<agent-home>" + piece * times)
+        return time.perf_counter() - start
+
+    short, long = min(seconds(500) for _ in range(3)), min(seconds(4_000) for _ in range(3))
     assert long < 40 * short + 0.05

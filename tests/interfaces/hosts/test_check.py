@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
+
+import pytest
 
 from agent_home.home import Home
 from interfaces.hosts import queue
 from interfaces.hosts.captured import OpenSession, write_open
 from interfaces.hosts.check import hosts_check
+from interfaces.hosts.event import HOSTS
+from interfaces.hosts.install import install, settings_path
 
 
-def test_a_home_without_hooks_is_in_order(home: Home) -> None:
-    assert hosts_check(home) == ("ok", "0 sessions of chat hosts not closed yet")
+def test_a_home_without_hooks_is_in_order(home: Home, tmp_path: Path) -> None:
+    assert hosts_check(home, tmp_path) == ("ok", "0 sessions of chat hosts not closed yet")
 
 
-def test_sessions_that_fail_are_named_from_the_third_failure_on(home: Home, now: datetime) -> None:
+def test_sessions_that_fail_are_named_from_the_third_failure_on(home: Home, tmp_path: Path, now: datetime) -> None:
     for failures, status in ((2, "ok"), (3, "warning")):
         item = OpenSession(
             host="codex", session="s", transcript="/t", cwd="/", at=now.timestamp(), failures=failures, problem="locked"
         )
         write_open(home.root, {"codex\0s": item}, now.timestamp())
-        assert hosts_check(home)[0] == status
-    assert "of codex could not be saved: locked" in hosts_check(home)[1]
+        assert hosts_check(home, tmp_path)[0] == status
+    assert "of codex could not be saved: locked" in hosts_check(home, tmp_path)[1]
 
 
-def test_the_last_error_of_a_hook_is_named(home: Home) -> None:
+def test_the_last_error_of_a_hook_is_named(home: Home, tmp_path: Path) -> None:
     queue.note_error(home.root, "2026-11-27T10:00:00 OSError queue.py:10")
     queue.note_error(home.root, "2026-11-28T10:00:00 ValueError event.py:60")
-    status, detail = hosts_check(home)
+    status, detail = hosts_check(home, tmp_path)
     assert status == "warning"
     assert "2026-11-28T10:00:00 ValueError event.py:60" in detail
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_settings_that_name_a_home_that_is_gone_are_named(home: Home, tmp_path: Path, host: str) -> None:
+    path = settings_path(host, "user", tmp_path)
+    gone = tmp_path / "gone"
+    install(home, host, path, apply=True)
+    assert hosts_check(home, tmp_path)[0] == "ok"
+    path.write_text(path.read_text().replace(str(home.root), str(gone)))
+    status, detail = hosts_check(home, tmp_path)
+    assert status == "warning"
+    assert f"{path} name {gone}, and no home is there" in detail
+    assert f"`memory install {host}`" in detail

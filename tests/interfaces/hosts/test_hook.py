@@ -6,8 +6,10 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +18,17 @@ from typing import Any
 import pytest
 
 from agent_home.home import Home
+from agent_home.lock import hold
 from agent_home.store.machine_state import hold_home
 from interfaces.api import AgentHome
 from interfaces.hosts import queue
-from interfaces.hosts.event import EVENTS, HOSTS
-from interfaces.hosts.hook import MOST_CHARS
+from interfaces.hosts.captured import read_open
+from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
+from interfaces.hosts.hook import MOST_CHARS, _without_known_message
 
+END = re.compile(r'\n</agent-home mark="[0-9a-f]{32}">\Z')
 HOOK = "from interfaces.entry import main; main()"
-EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/", "last_assistant_message": "Done."}
+EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/"}
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +70,7 @@ def test_a_session_starts_with_a_brief_between_tags(home: Home, host: str) -> No
     text = context(hook(home.root, "session-start", json.dumps(EVENT), host=host))
     assert "heron" in text
     assert text.startswith("<agent-home>")
-    assert text.endswith("</agent-home>")
+    assert END.search(text)
     assert len(text) <= MOST_CHARS[host]
 
 
@@ -165,7 +170,7 @@ def test_the_answer_is_the_json_of_the_host_and_nothing_more(home: Home, host: s
     name = HOSTS[host]["user-prompt"]
     assert printed == {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
     assert text.startswith("<agent-home>\n")
-    assert text.endswith("\n</agent-home>")
+    assert END.search(text)
 
 
 @pytest.mark.parametrize("source", ["resume", "compact"])
@@ -173,6 +178,13 @@ def test_the_first_prompt_after_each_start_adds_what_is_known(home: Home, source
     queue.is_first_prompt(home.root, EVENT["session_id"])
     hook(home.root, "session-start", json.dumps({**EVENT, "source": source}))
     assert queue.is_first_prompt(home.root, EVENT["session_id"])
+
+
+def test_a_session_that_ended_leaves_no_mark_of_its_prompt(home: Home) -> None:
+    hook(home.root, "user-prompt", json.dumps({**EVENT, "prompt": "Which database?"}))
+    assert list(queue.folder(home.root).glob("prompted-*")) != []
+    hook(home.root, "session-end", json.dumps(EVENT))
+    assert list(queue.folder(home.root).glob("prompted-*")) == []
 
 
 def test_another_session_does_not_take_the_first_prompt_of_this_one(home: Home) -> None:
@@ -185,7 +197,7 @@ def test_another_session_does_not_take_the_first_prompt_of_this_one(home: Home) 
 def test_a_limit_that_is_given_counts(home: Home) -> None:
     text = context(hook(home.root, "session-start", json.dumps(EVENT), "--max-chars", "2000", host="codex"))
     assert len(text) <= 2_000
-    assert text.endswith("</agent-home>")
+    assert END.search(text)
 
 
 @pytest.mark.parametrize("limit", ["-5", "many", "999"])
@@ -280,6 +292,50 @@ def test_an_error_is_noted_without_the_words_of_anybody(home: Home) -> None:
     assert len(log.splitlines()) == 1
 
 
+SECRET = "ghp_" + "x9Kq2Lm7Vt4Rw8Yz1Bn6Pd3Sf5Gh0JcA2eUq"
+
+
+def machine_state(home: Home) -> str:
+    files = (each for each in home.machine.rglob("*") if each.is_file() and not each.is_symlink())
+    return "".join(each.read_bytes().decode("utf-8", "replace") for each in files)
+
+
+@pytest.mark.parametrize("kind", ["stop", "pre-compact", "session-end"])
+def test_a_last_message_that_the_file_has_is_not_queued(home: Home, tmp_path: Path, kind: str) -> None:
+    last = f'The token is "{SECRET}".\nThe report is sent.'
+    file = tmp_path / "s1.jsonl"
+    row = {"type": "assistant", "sessionId": "s1", "message": {"content": [{"type": "text", "text": last}]}}
+    file.write_text(json.dumps(row, ensure_ascii=False) + "\n")
+    queue.folder(home.root).mkdir(parents=True)
+    with hold(queue.folder(home.root) / "worker.lock", 0):  # the worker of this event cannot take it
+        hook(home.root, kind, json.dumps({**EVENT, "transcript_path": str(file), "last_assistant_message": last}))
+    assert SECRET not in machine_state(home)
+    assert [row["last_message"] for row in queue.take(home.root)] == [""]
+
+
+def test_a_last_message_that_a_host_writes_a_moment_later_is_not_queued(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "s1.jsonl"
+    file.touch()
+    writer = threading.Thread(target=lambda: (time.sleep(0.2), file.write_text('{"text": "Done."}\n')))
+    event = HostEvent("codex", "stop", "s1", transcript=str(file), last_message="Done.")
+    writer.start()
+    assert _without_known_message(event).last_message == ""
+    writer.join()
+
+
+def test_a_last_message_that_the_file_lacks_is_screened_soon(home: Home) -> None:
+    last = f"The token is {SECRET}. The report is sent."
+    hook(home.root, "stop", json.dumps({**EVENT, "last_assistant_message": last}))
+    end = time.monotonic() + 60
+    while not read_open(home.root) and time.monotonic() < end:
+        time.sleep(0.05)
+    (item,) = read_open(home.root).values()
+    assert "The report is sent" in item.last_message
+    while SECRET in machine_state(home) and time.monotonic() < end:  # the events go right behind the record
+        time.sleep(0.05)
+    assert SECRET not in machine_state(home)
+
+
 SLOW = {"apsw", "click", "fastembed", "markdown_it", "numpy", "onnxruntime", "re2", "sqlite_vec", "tokenizers"}
 
 
@@ -323,3 +379,17 @@ def test_a_module_that_a_pull_put_into_the_home_is_not_run(home: Home, tmp_path:
         time.sleep(0.1)
     assert list(home.root.glob("sessions/**/*.jsonl")), "the worker did its work"
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@pytest.mark.parametrize("left", ["nothing", "state"])
+def test_a_home_that_was_moved_or_deleted_is_silent_and_not_made_again(
+    home: Home, tmp_path: Path, kind: str, left: str
+) -> None:
+    home.root.rename(tmp_path / "moved")
+    if left == "state":
+        (home.root / ".git" / "agent-home").mkdir(parents=True)
+    before = sorted(home.root.rglob("*"))
+    assert hook(home.root, kind, json.dumps({**EVENT, "prompt": "Which database?"})) == ""
+    assert sorted(home.root.rglob("*")) == before
+    assert home.root.exists() == (left == "state")

@@ -16,7 +16,15 @@ import pytest
 from agent_home.creation import create
 from agent_home.home import Home
 from interfaces.hosts.event import HOSTS
-from interfaces.hosts.install import SettingsUnreadable, handler, install, settings_path, uninstall
+from interfaces.hosts.install import (
+    SettingsElsewhere,
+    SettingsUnreadable,
+    absent_homes,
+    handler,
+    install,
+    settings_path,
+    uninstall,
+)
 
 OTHERS: dict[str, Any] = {
     "model": "opus",
@@ -39,7 +47,7 @@ def path(host: str, tmp_path: Path) -> Path:
 
 
 def ours(path: Path) -> list[str]:
-    hooks = json.loads(path.read_text())["hooks"]
+    hooks = json.loads(path.read_text(encoding="utf-8-sig"))["hooks"]
     commands = [item["command"] for groups in hooks.values() for group in groups for item in group["hooks"]]
     return [command for command in commands if " hook " in command and "--host" in command]
 
@@ -332,3 +340,126 @@ def test_each_host_has_a_file_of_its_own(tmp_path: Path, scope: Any) -> None:
     paths = [settings_path(host, scope, tmp_path) for host in HOSTS]
     assert len(set(paths)) == len(HOSTS)
     assert all(path.is_relative_to(tmp_path) and path.suffix == ".json" for path in paths)
+
+
+SECRET = "ghp_" + "x9Kq2Lm7Vt4Rw8Yz1Bn6Pd3Sf5Gh0JcA2eUq"
+
+
+def test_nothing_of_the_settings_of_others_is_kept(home: Home, host: str, path: Path) -> None:
+    written(path, json.dumps({"env": {"GITHUB_TOKEN": SECRET}, "note": "the owner likes herons"}, indent=1))
+    install(home, host, path, apply=True)
+    kept = [each.read_bytes() for each in home.machine.rglob("*") if each.is_file() and not each.is_symlink()]
+    assert not [data for data in kept if SECRET.encode() in data or b"herons" in data]
+
+
+def test_after_uninstall_the_machine_state_does_not_name_the_file(home: Home, host: str, path: Path) -> None:
+    install(home, host, path, apply=True)
+    uninstall(home, path, apply=True)
+    assert str(path) not in (home.machine / "hosts.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"limit": 1e400, "n": 0.10000000000000000001, "big": -0e1}',
+        '{"x": {"y": [{"z": 1, "z": 1e999}]}, "hooks": {"Zz": []}}',
+    ],
+)
+def test_a_change_keeps_every_byte_that_is_not_ours(home: Home, host: str, path: Path, text: str) -> None:
+    written(path, text)
+    install(home, host, path, apply=True)
+    after = path.read_text()
+    assert len(ours(path)) == 5
+    assert not {"Infinity", "NaN"} & set(after.replace(":", " ").replace(",", " ").split())
+    at = next((number for number, pair in enumerate(zip(text, after, strict=False)) if len(set(pair)) > 1), len(text))
+    assert after.startswith(text[:at])
+    assert after.endswith(text[at:])
+    edited = after.replace('"', ' "', 1)  # a person changed it: what is kept about the file is of no use
+    written(path, edited)
+    uninstall(home, path, apply=True)
+    assert ours_in(path) == []
+    assert path.read_text().startswith(edited[: at + 1])
+    assert path.read_text().endswith(text[at:].lstrip())
+
+
+def ours_in(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if " hook " in line and "--host" in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"hooks": {}, "model": "x", "hooks": {"Stop": []}}', "hooks"),
+        ('{"hooks": {"Stop": [], "Other": [], "Stop": []}}', "hooks.Stop"),
+    ],
+)
+def test_hooks_that_stand_there_twice_are_an_error_that_names_the_key(
+    home: Home, host: str, path: Path, text: str, key: str
+) -> None:
+    written(path, text)
+    with pytest.raises(SettingsUnreadable, match=f"has the key {key} twice.*Correct the file"):
+        install(home, host, path, apply=True)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_no_json_is_an_error(home: Home, host: str, path: Path, number: str) -> None:
+    written(path, f'{{"limit": {number}}}')
+    with pytest.raises(SettingsUnreadable, match="is not JSON"):
+        install(home, host, path, apply=True)
+
+
+def test_a_matcher_that_somebody_gave_our_hook_goes_with_it(home: Home, host: str, path: Path) -> None:
+    install(home, host, path, apply=True)
+    settings = json.loads(path.read_text())
+    for groups in settings["hooks"].values():
+        groups[0]["matcher"] = "*"
+    written(path, json.dumps({"model": "opus", **settings}))
+    uninstall(home, path, apply=True)
+    assert json.loads(path.read_text()) == {"model": "opus"}
+
+
+@pytest.mark.parametrize("link", ["folder", "file", "git"])
+def test_a_link_of_a_project_that_leads_out_of_it_is_refused(host: str, tmp_path: Path, link: str) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project / ".git", elsewhere):
+        folder.mkdir(parents=True)
+    path = settings_path(host, "project", project)
+    if link == "folder":
+        path.parent.symlink_to(elsewhere)
+    else:
+        path.parent.mkdir()
+        path.symlink_to((elsewhere if link == "file" else project / ".git") / "hooks.json")
+    with pytest.raises(SettingsElsewhere, match="outside of this project. Nothing was changed"):
+        settings_path(host, "project", project)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_within_a_project_and_a_link_to_the_project_are_followed(host: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "dotfiles").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(project)
+    path = settings_path(host, "project", tmp_path / "link")
+    path.parent.symlink_to(project / "dotfiles")
+    assert settings_path(host, "project", tmp_path / "link") == path
+
+
+def test_a_link_of_the_user_is_followed(host: str, tmp_path: Path) -> None:
+    path = settings_path(host, "user", tmp_path / "user")
+    (tmp_path / "dotfiles").mkdir()
+    path.parent.parent.mkdir()
+    path.parent.symlink_to(tmp_path / "dotfiles")
+    assert settings_path(host, "user", tmp_path / "user") == path
+
+
+def test_a_home_that_the_hooks_name_and_that_is_not_there_is_named(
+    home: Home, host: str, path: Path, tmp_path: Path
+) -> None:
+    install(home, host, path, apply=True)
+    assert list(absent_homes(path)) == []
+    moved = tmp_path / "moved"
+    home.root.rename(moved)
+    assert list(absent_homes(path)) == [home.root]
+    assert install(Home(moved), host, path, apply=True).absent == (home.root,)
+    assert list(absent_homes(path)) == []

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.store import transcript
+from agent_home.store import closings, transcript
 from agent_home.store.machine_state import hold_home
+from distill.forget import forget
 from interfaces.api import AgentHome
 from interfaces.hosts import queue, worker
 from interfaces.hosts.brief import brief
 from interfaces.hosts.captured import OpenSession, read_open
-from interfaces.hosts.event import HostEvent
+from interfaces.hosts.event import HOSTS, HostEvent
 from interfaces.hosts.worker import work
 
 SAID = "From now on, put the result first and the reasons after it."
@@ -236,12 +237,116 @@ def test_a_file_that_lags_is_waited_for(home: Home, file: Path, monkeypatch: pyt
     assert turns(home) == [SAID, "Understood.", "The report is sent."]
 
 
-def test_a_session_that_its_file_calls_otherwise_is_closed(home: Home, file: Path) -> None:
-    file.write_text(file.read_text().replace('"s1"', '"resumed"'))
-    tell(home, "session-start", file)
-    work(home)
+def close_victim(home: Home) -> None:
+    AgentHome(home).append("victim", [{"role": "user", "content": "The victim talks about cranes.", "id": "v1"}])
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_file_of_another_session_feeds_and_closes_nothing(home: Home, tmp_path: Path, host: str) -> None:
+    rows = {"claude-code": claude_rows, "codex": codex_rows, "gemini": gemini_rows}[host]("")
+    path = tmp_path / "victim.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows).replace('"s1"', '"victim"'))
+    close_victim(home)
+    notes = tmp_path / "memory" / "notes.md"
+    notes.parent.mkdir()
+    notes.write_text("Notes of the other project.\n")
+    queue.append(home.root, HostEvent(host, "stop", "s1", transcript=str(path)))
+    assert work(home) == []
+    queue.append(home.root, HostEvent(host, "session-end", "s1", transcript=str(path), last_message="All done."))
+    assert work(home) == ["s1"]
+    assert turns(home) == ["All done.", "The victim talks about cranes."]
+    assert [name for name, _ in closings.open_sessions(home)] == ["victim"]
+    assert not (home.root / "Knowledge" / "Hosts").exists()
+    (noted,) = (queue.folder(home.root) / queue.ERRORS).read_text().splitlines()
+    assert noted.endswith(f"{host} named the file of another session at the end of one")
+
+
+def test_rows_of_another_session_in_a_file_stay_out(home: Home, file: Path) -> None:
+    close_victim(home)
+    with file.open("a") as more:
+        more.write(line("user", 3, "Words of the victim.").replace('"s1"', '"victim"'))
+        more.write(line("user", 4, "We ship on Fridays from now on."))
     tell(home, "session-end", file)
-    assert work(home) == ["resumed"]
+    assert work(home) == ["s1"]
+    assert turns(home) == [SAID, "Understood.", "We ship on Fridays from now on.", "The victim talks about cranes."]
+
+
+SECRET = "ghp_" + "x9Kq2Lm7Vt4Rw8Yz1Bn6Pd3Sf5Gh0JcA2eUq"
+
+
+def machine_state(home: Home) -> str:
+    files = (each for each in home.machine.rglob("*") if each.is_file() and not each.is_symlink())
+    return "".join(each.read_bytes().decode("utf-8", "replace") for each in files)
+
+
+def test_a_last_message_is_kept_screened_while_its_session_is_open(home: Home, file: Path) -> None:
+    last = f"The token is {SECRET} and the report is sent."
+    tell(home, "stop", file, last=last)
+    assert work(home) == []
+    (item,) = read_open(home.root).values()
+    assert "the report is sent" in item.last_message
+    assert SECRET not in machine_state(home)
+    tell(home, "session-end", file)
+    work(home)
+    assert SECRET not in machine_state(home)
+    assert "the report is sent" in turns(home)[-1]
+    assert SECRET not in turns(home)[-1]
+
+
+def test_a_screened_last_message_is_not_doubled_when_the_file_catches_up(home: Home, file: Path) -> None:
+    last = f"The token is {SECRET} and the report is sent."
+    tell(home, "stop", file, last=last)
+    work(home)
+    with file.open("a") as more:
+        more.write(line("assistant", 3, last))
+    tell(home, "pre-compact", file)
+    work(home)
+    (item,) = read_open(home.root).values()
+    assert (item.last_message, item.said) == ("", "")
+    tell(home, "session-end", file)
+    work(home)
+    assert len(turns(home)) == 3
+
+
+def test_a_last_message_that_the_file_has_is_dropped_from_the_record(home: Home, file: Path) -> None:
+    tell(home, "stop", file, last="Understood.")
+    work(home)
+    assert "Understood." not in machine_state(home)
+
+
+def test_a_session_that_cannot_be_saved_keeps_no_secret(
+    home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = f"The token is {SECRET} and the report is sent."
+    with monkeypatch.context() as broken:
+        broken.setattr(worker, "import_host", full)
+        tell(home, "session-end", file, last=last)
+        work(home)
+    assert SECRET not in machine_state(home)
+    assert work(home) == ["s1"]
+    assert "the report is sent" in turns(home)[-1]
+
+
+def test_a_closing_that_is_repeated_does_not_double_a_screened_last_message(
+    home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(worker, "_closed", full)
+        tell(home, "session-end", file, last=f"The token is {SECRET} and the report is sent.")
+        work(home)
+    assert work(home) == ["s1"]
+    assert len(turns(home)) == 3
+
+
+def test_forgetting_reaches_what_waits_in_the_queue_and_in_the_record(home: Home, file: Path) -> None:
+    tell(home, "stop", file, last="The wedding of Aurelia is on Saturday.")
+    work(home)
+    queue.append(home.root, HostEvent("codex", "stop", "s2", last_message='He said "Aurelia" twice.'))
+    forget(home, "Aurelia", now=datetime.now(UTC))
+    assert "Aurelia" not in machine_state(home)
+    tell(home, "session-end", file)
+    assert work(home) == ["s1"]
+    assert "Aurelia" not in "".join(turns(home))
 
 
 KILL_BEFORE_DROP = (
@@ -429,3 +534,16 @@ def test_neither_a_brief_nor_the_words_of_a_tool_become_memory(
     assert SAID in memory(home)
     texts = [each for each in home.root.rglob("*") if each.suffix in {".md", ".jsonl"}]
     assert not [each for each in texts if "4711" in each.read_text()]
+
+
+@pytest.mark.parametrize("left", ["nothing", "folder", "state"])
+def test_a_home_that_is_gone_is_not_made_again(tmp_path: Path, left: str) -> None:
+    gone = tmp_path / "gone"
+    if left != "nothing":
+        gone.mkdir()
+    if left == "state":
+        (gone / ".git" / "agent-home" / "hosts").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run([sys.executable, "-m", "interfaces.hosts.worker", str(gone)], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert sorted(tmp_path.rglob("*")) == before

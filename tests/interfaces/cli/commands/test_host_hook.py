@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def test_the_limit_is_passed_on(home: Home) -> None:
     done = run(home, "session-start", "--host", "codex", "--max-chars", "1500")
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert len(text) <= 1_500
-    assert text.endswith("</agent-home>")
+    assert re.search(r'</agent-home mark="[0-9a-f]{32}">\Z', text)
 
 
 @pytest.mark.parametrize("given", ["", "{", "[]"])
