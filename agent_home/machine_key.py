@@ -75,9 +75,7 @@ def sign(purpose: str, data: bytes, *, folder: Path | None = None) -> str:
     return _digest(machine_key(folder), purpose, data)
 
 
-def verify(
-    purpose: str, data: bytes, mac: object, *, digits: int = 2 * _BYTES, folder: Path | None = None
-) -> bool:
+def verify(purpose: str, data: bytes, mac: object, *, digits: int = 2 * _BYTES, folder: Path | None = None) -> bool:
     """Return whether *mac* is the signature of *data* for *purpose* under this machine's key. Create no key.
 
     *digits* are those of the signature that are kept. Without a usable key nothing is verified.

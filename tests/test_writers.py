@@ -129,6 +129,7 @@ STORERS = {
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
+    "interfaces.promised_closings": "closings that a service has promised, machine state",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
     "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",
     "interfaces.hosts.plugin": "the folder of a plugin that a person names, never memory",

@@ -59,8 +59,8 @@ def marked(text: str) -> str:
 def strip_marked(text: str) -> tuple[str, bool]:
     """Return *text* without the blocks that :func:`marked` made on this machine, and whether there were any.
 
-    Spaces and line ends of a block may have changed on the way. A ``<system-reminder>`` that held nothing else goes with
-    it. The time is linear: a block begins at the last start tag before its end.
+    Spaces and line ends of a block may have changed on the way. A ``<system-reminder>`` that held nothing else goes
+    with it. The time is linear: a block begins at the last start tag before its end.
     """
     spans: list[tuple[int, int]] = []
     behind = 0

@@ -26,8 +26,8 @@ _GIVEN_UP_S = timedelta(days=30).total_seconds()
 class OpenSession:
     """A session of a host that is not closed yet. *at* is the time of its last event, in seconds since 1970.
 
-    *last_message* is what the host's file lacked. In the record it is as the guard left it, and *said* is a salted digest
-    of the words before that.
+    *last_message* is an answer that the host's file lacked. In the record it is as the guard left it, and *said* is a
+    salted digest of the words before that.
     """
 
     host: str

@@ -32,7 +32,10 @@ def hosts_check(home: Home, user: Path) -> tuple[Literal["ok", "warning"], str]:
         path = settings_path(host, "user", user)
         for root in absent_homes(path):
             detail = f"the hooks in {path} name {root}, and no home is there, so {host} has no memory"
-            return "warning", f"{detail}. `memory install {host}` names this home, `memory uninstall {host}` removes them"
+            return (
+                "warning",
+                f"{detail}. `memory install {host}` names this home, `memory uninstall {host}` removes them",
+            )
     last = _last_error(home)
     if last:
         return "warning", f"a hook failed: {last}. Once that is mended, remove {folder(home.root) / ERRORS}"

@@ -1,8 +1,8 @@
 """Put our hooks into the settings of a chat host, and take them out again without a trace.
 
 Only our own hooks are touched: those whose command runs ``memory hook``. They are put into the text of the file, which
-otherwise stays as it is, to the byte. A file that is only ours is removed with the hooks. What is kept about a file is a
-digest and the places of our hooks, and nothing that others wrote there.
+otherwise stays as it is, to the byte. A file that is only ours is removed with the hooks. The record about a file has
+its digest and the places of our hooks, and nothing that others wrote there.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class SettingsChange:
 
 
 class _InstalledHooks(NamedTuple):
-    """What is kept about a file that has our hooks: its digest, their places, and whether we made it and its folder."""
+    """A row of the record: the digest of a file, the places of our hooks, and whether we made it and its folder."""
 
     digest: str
     spans: Sequence[Sequence[int]]

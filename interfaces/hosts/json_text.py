@@ -10,7 +10,17 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["JsonInsertion", "JsonPart", "JsonStyle", "cut", "insert", "insertion", "parts", "spans_without", "start_of_value"]
+__all__ = [
+    "JsonInsertion",
+    "JsonPart",
+    "JsonStyle",
+    "cut",
+    "insert",
+    "insertion",
+    "parts",
+    "spans_without",
+    "start_of_value",
+]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
@@ -38,7 +48,7 @@ class JsonInsertion(NamedTuple):
 
 
 class JsonStyle(NamedTuple):
-    """How a file is indented, and how its lines end."""
+    """The indent of a file, and the end of its lines."""
 
     indent: str
     newline: str
@@ -104,7 +114,7 @@ def insert(text: str, insertions: Iterable[JsonInsertion]) -> tuple[str, list[Sp
 def cut(text: str, spans: Iterable[Sequence[int]]) -> str:
     """Return *text* without *spans*, which do not overlap."""
     pieces, behind = [], 0
-    for start, end in sorted(spans):
+    for start, end in sorted((start, end) for start, end in spans):
         pieces.append(text[behind:start])
         behind = end
     return "".join([*pieces, text[behind:]])
@@ -117,7 +127,9 @@ def spans_without(text: str, at: int, gone: Collection[int]) -> list[Span]:
     if not kept:
         return [(at + 1, _behind_space(text, known[-1].end))]
     return [
-        (known[number - 1].end, known[number].end) if number > kept[0] else (known[number].start, known[number + 1].start)
+        (known[number - 1].end, known[number].end)
+        if number > kept[0]
+        else (known[number].start, known[number + 1].start)
         for number in sorted(gone)
     ]
 

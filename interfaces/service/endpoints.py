@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agent_home.documents.entry import Entry, parse_entry
+<<<<<<< HEAD
 from agent_home.home import MEMORY
 from distill.entries.notes import Remembered
+=======
+from agent_home.home import MEMORY, Home
+>>>>>>> hA
 from interfaces.answers import (
     cited_answer,
-    closed_answer,
     finished_answer,
     imported_answer,
     lineage_answer,
@@ -28,15 +32,16 @@ from interfaces.answers import (
     waiting_answer,
 )
 from interfaces.api import AgentHome
+from interfaces.promised_closings import PromisedClosing, keep_promise, promise
 
 from .activity import Activity
 from .bodies import CiteBody, EntryBody, MessagesBody, PromptBody, ResolveBody, SearchBody, StoreBody
 from .callers import Caller, Callers
-from .jobs import Jobs
+from .jobs import Job, Jobs
 from .metrics import Metrics
 from .problem import HttpProblem
 
-__all__ = ["ENDPOINTS", "HttpEndpoint", "Service", "parsed_body"]
+__all__ = ["ENDPOINTS", "HttpEndpoint", "Service", "parsed_body", "start_closing"]
 
 B = TypeVar("B", bound=BaseModel)
 #: Up to here a float holds every integer.
@@ -139,6 +144,7 @@ async def _messages(service: Service, caller: Caller, request: Request) -> Respo
 
 
 async def _close(service: Service, caller: Caller, request: Request) -> Response:
+<<<<<<< HEAD
     agent, session = _agent(caller), caller.session(request.path_params["session"])
     await run_in_threadpool(agent.require_session, session)
     service.activity.begin()
@@ -153,11 +159,17 @@ async def _close(service: Service, caller: Caller, request: Request) -> Response
         loop.call_soon_threadsafe(service.activity.finish)
 
     job = service.jobs.start("close", _owner(caller), work, ended, private=caller.audience != "owner")
+=======
+    session = request.path_params["session"]
+    await run_in_threadpool(_agent(caller).require_session, session)
+    promised = await run_in_threadpool(promise, caller.home, session, caller=caller.name, audience=caller.audience)
+    job = start_closing(service.jobs, service.activity, caller.home, promised)
+>>>>>>> hA
     return JSONResponse(job.as_dict(), 202, headers={"Location": f"/jobs/{job.id}", "Retry-After": "1"})
 
 
 async def _job(service: Service, caller: Caller, request: Request) -> Response:
-    job = service.jobs.find(request.path_params["job"], _owner(caller))
+    job = service.jobs.find(request.path_params["job"], _job_owner(caller.home, caller.name))
     if job is None:
         raise HttpProblem(404, "no such job. Jobs are forgotten when the service ends")
     return JSONResponse(job.as_dict(), 200 if job.state in {"done", "failed"} else 202)
@@ -276,6 +288,7 @@ def _require_memory(caller: Caller) -> None:
         raise HttpProblem(403, "the audience of this token does not read MEMORY.md")
 
 
+<<<<<<< HEAD
 def _owner(caller: Caller) -> str:
     """Return whose a job is. A later token of the same name does not see it."""
     return f"{caller.home.root}\0{caller.name}\0{caller.key}"
@@ -286,6 +299,25 @@ def _status(done: Remembered) -> int:
     if done.quarantined:
         return 422
     return 202 if done.waits and not done.known else 200
+=======
+def start_closing(jobs: Jobs, activity: Activity, home: Home, promised: PromisedClosing) -> Job:
+    """Queue the job of a promised closing. Call it in the event loop."""
+    loop = asyncio.get_running_loop()
+    activity.begin()
+
+    def ended() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is over, and with it the activity
+            loop.call_soon_threadsafe(activity.finish)
+
+    return jobs.start(
+        "close", _job_owner(home, promised.caller), lambda: keep_promise(home, promised), ended,
+        private=promised.audience != "owner", job_id=promised.id,
+    )  # fmt: skip
+
+
+def _job_owner(home: Home, caller: str) -> str:
+    return f"{home.root}\0{caller}"
+>>>>>>> hA
 
 
 async def parsed_body(request: Request, kind: type[B]) -> B:

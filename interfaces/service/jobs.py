@@ -60,12 +60,13 @@ class Jobs:
         ended: Callable[[], None] = lambda: None,
         *,
         private: bool = False,
+        job_id: str = "",
     ) -> Job:
         """Queue *work* and return its job. *ended* is called after it, whatever became of it.
 
-        With *private*, its error says nothing of what the home holds.
+        With *private*, its error says nothing of what the home holds. Without *job_id* it gets a new one.
         """
-        job = Job(id=uuid.uuid4().hex[:16], kind=kind, owner=owner, private=private)
+        job = Job(id=job_id or uuid.uuid4().hex[:16], kind=kind, owner=owner, private=private)
         with self._lock:
             self._jobs[job.id] = job
             done = [name for name, other in self._jobs.items() if other.state in {"done", "failed"}]
@@ -80,9 +81,9 @@ class Jobs:
             job = self._jobs.get(job_id)
         return job if job is not None and job.owner == owner else None
 
-    def close(self) -> None:
-        """Wait for the jobs that run, and start no other."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def close(self, *, finish: bool = False) -> None:
+        """Wait for the jobs that run, and with *finish* for all that are queued. The others are not started."""
+        self._pool.shutdown(wait=True, cancel_futures=not finish)
 
     @staticmethod
     def _run(job: Job, work: Callable[[], dict[str, Any]], ended: Callable[[], None]) -> None:

@@ -21,11 +21,14 @@ from agent_home import storage
 from agent_home.errors import HomeError, Locked
 from agent_home.home import Home
 from agent_home.lock import hold
+from interfaces.promised_closings import left_closings
 
 from .activity import Activity
 from .app import LOGGER, application
 from .callers import Callers
 from .command_runner import run_command
+from .endpoints import start_closing
+from .jobs import Jobs
 from .request_limits import LimitedConnection
 from .settings import ServeSettings
 from .socket_place import short_path, socket_path
@@ -60,6 +63,9 @@ def serve(
 ) -> None:
     """Serve *homes* until a signal, a request to stop, or *idle_s* seconds without requests. 0 means no such limit.
 
+    Closings that an earlier service promised are done first. A request to stop waits for those that are promised. A
+    signal waits for those that run.
+
     *port* is the address and port of HTTP, if any, and *hosts* further names under which it answers. *ready* is called
     when every socket listens.
 
@@ -77,17 +83,21 @@ def serve(
             sockets.append(stack.enter_context(socket.create_server(port, backlog=_BACKLOG)))
         ready()
         callers = Callers(by_address, hosts=hosts, per_minute=settings.requests_per_minute)
+        jobs = Jobs()
         config = uvicorn.Config(
-            application(callers, activity, max_body_bytes=settings.max_body_bytes),
+            application(callers, activity, jobs=jobs, max_body_bytes=settings.max_body_bytes),
             log_level="warning", access_log=False, lifespan="off", ws="none",
             server_header=False, timeout_graceful_shutdown=_GRACE_S, http=LimitedConnection,
         )  # fmt: skip
         warm_up = threading.Thread(target=_warm_up, args=(homes,), name="warm-up")
         warm_up.start()
         signal.signal(signal.SIGTERM, _end)
+        in_peace = False
         try:
-            asyncio.run(_run(uvicorn.Server(config), sockets, activity))
+            asyncio.run(_run(uvicorn.Server(config), sockets, activity, jobs, homes))
+            in_peace = True
         finally:
+            jobs.close(finish=in_peace)  # after a signal, closings that do not run yet wait for the next service
             warm_up.join()  # the interpreter must not end while a library loads
 
 
@@ -103,12 +113,17 @@ def _log_to_standard_error() -> None:
         LOGGER.propagate = False
 
 
-async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: Activity) -> None:
+async def _run(
+    server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, jobs: Jobs, homes: Sequence[Home]
+) -> None:
     async def end_when_over() -> None:
         await activity.wait()
         server.should_exit = True
 
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    for home in homes:
+        for promised in left_closings(home):
+            start_closing(jobs, activity, home, promised)
     watch = asyncio.create_task(end_when_over())
     try:
         await server.serve(sockets=sockets)

@@ -67,7 +67,9 @@ def install(
         return
     change = add(invocation.home, host, _path(host, scope), apply=not dry_run)
     for root in change.absent:
-        invocation.warn(f"the hooks in {change.path} name {root}, and no home is there. They will name this one instead")
+        invocation.warn(
+            f"the hooks in {change.path} name {root}, and no home is there. They will name this one instead"
+        )
     invocation.show(_data(change, host, dry_run=dry_run), _lines(change, dry_run=dry_run, then=_NEXT[host]))
 
 

@@ -213,7 +213,9 @@ def test_tags_are_made_harmless_and_no_word_goes(text: str) -> None:
     assert strip_injected(found) == (found, False)
 
 
-@pytest.mark.parametrize("piece", ["<agent-home>", "</agent-home mark='", '</agent-home mark="' + "0" * 32 + '">', "<a"])
+@pytest.mark.parametrize(
+    "piece", ["<agent-home>", "</agent-home mark='", '</agent-home mark="' + "0" * 32 + '">', "<a"]
+)
 def test_the_time_to_look_for_marks_grows_with_the_length_alone(piece: str) -> None:
     def seconds(times: int) -> float:
         start = time.perf_counter()

@@ -316,7 +316,7 @@ def test_a_last_message_that_the_file_has_is_not_queued(home: Home, tmp_path: Pa
 def test_a_last_message_that_a_host_writes_a_moment_later_is_not_queued(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "s1.jsonl"
     file.touch()
-    writer = threading.Thread(target=lambda: (time.sleep(0.2), file.write_text('{"text": "Done."}\n')))
+    writer = threading.Timer(0.2, lambda: file.write_text('{"text": "Done."}\n'))
     event = HostEvent("codex", "stop", "s1", transcript=str(file), last_message="Done.")
     writer.start()
     assert _without_known_message(event).last_message == ""

@@ -431,7 +431,7 @@ def test_a_link_of_a_project_that_leads_out_of_it_is_refused(host: str, tmp_path
     else:
         path.parent.mkdir()
         path.symlink_to((elsewhere if link == "file" else project / ".git") / "hooks.json")
-    with pytest.raises(SettingsElsewhere, match="outside of this project. Nothing was changed"):
+    with pytest.raises(SettingsElsewhere, match=r"outside of this project\. Nothing was changed"):
         settings_path(host, "project", project)
     assert list(elsewhere.iterdir()) == []
 

@@ -15,13 +15,16 @@ import httpx
 import pytest
 
 from agent_home.home import Home
+from agent_home.store import closings
 from interfaces.api import AgentHome
+from interfaces.promised_closings import left_closings
 from interfaces.service.client import exchange, package, shared_environment
 from interfaces.service.socket_place import short_path, socket_path
 from interfaces.service.tokens import add_token
 from tests.conftest import NOW, FolderCopy
 from tests.interfaces.service.running_service import (
     PATIENCE_S,
+    RunningService,
     environment,
     is_gone,
     run_memory,
@@ -187,3 +190,50 @@ def test_warming_up_is_no_prompt_of_the_home(home: Home) -> None:
             time.sleep(0.01)
         found = command(home.root, "prompt", "--explain")[1]
         assert "unchanged since the last prompt" not in found["err"]
+
+
+def talks(home: Home, number: int) -> list[str]:
+    names = [f"talk{each}" for each in range(number)]
+    for name in names:
+        AgentHome(home).append(name, [{"role": "user", "content": f"Decision: {name} ships on Monday."}], now=NOW)
+    return names
+
+
+def asked_to_close(service: RunningService, token: str, sessions: list[str]) -> list[str]:
+    """Ask for the closings over HTTP, and return the paths of their jobs."""
+    jobs = []
+    with httpx.Client(base_url=service.url, timeout=PATIENCE_S, trust_env=False) as client:
+        for session in sessions:
+            begun = client.post(f"/sessions/{session}/close", headers={"Authorization": f"Bearer {token}"})
+            assert begun.status_code == 202
+            jobs.append(begun.headers["location"])
+    return jobs
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_closings_that_a_signal_stopped_are_done_by_the_next_service(home: Home, number: signal.Signals) -> None:
+    token = add_token(home, "laptop", scopes=("write",), audience="owner", now=NOW)
+    sessions = talks(home, 5)
+    with running(home.root, http=True) as service:
+        jobs = asked_to_close(service, token, sessions)
+        os.kill(service.pid, number)
+        service.wait()
+    assert [name for name, _ in closings.open_sessions(home)], "the service did not wait for all"
+    with running(home.root, http=True) as service:
+        until("all are closed", lambda: not closings.open_sessions(home))
+        with httpx.Client(base_url=service.url, timeout=PATIENCE_S, trust_env=False) as client:
+            last = client.get(jobs[-1], headers={"Authorization": f"Bearer {token}"})
+        assert last.json()["kind"] == "close"
+        until("nothing is promised any more", lambda: left_closings(home) == [])
+    assert all(f"{session} ships on Monday" in (home.root / "MEMORY.md").read_text() for session in sessions)
+
+
+def test_a_request_to_stop_waits_for_every_closing(home: Home) -> None:
+    token = add_token(home, "laptop", scopes=("write",), audience="owner", now=NOW)
+    with running(home.root, http=True) as service:
+        asked_to_close(service, token, talks(home, 4))
+        assert exchange(socket_path(home.root), "POST", "/stop", yes_s=PATIENCE_S)[0] == 200
+        assert service.wait() == 0
+        assert is_gone(service.pid)
+    assert closings.open_sessions(home) == []
+    assert left_closings(home) == []

@@ -1,0 +1,55 @@
+"""Closings that a service has promised: written down before they are done, and gone afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_home.errors import Locked
+from agent_home.home import Home
+from distill.errors import NoSuchSession
+from interfaces.api import AgentHome
+from interfaces.promised_closings import keep_promise, left_closings, promise
+
+
+def test_promises_come_back_in_order_and_go_when_they_are_kept(home: Home) -> None:
+    for session in ("b", "a"):
+        AgentHome(home).append(session, [{"role": "user", "content": f"Decision: {session} ships on Monday."}])
+    made = [promise(home, session, caller="laptop", audience="owner") for session in ("b", "a")]
+    assert left_closings(home) == made
+    assert keep_promise(home, made[0])["session"] == "b"
+    assert left_closings(home) == made[1:]
+    assert keep_promise(home, made[1])["session"] == "a"
+    assert left_closings(home) == []
+
+
+def test_a_session_that_is_gone_is_promised_once(home: Home) -> None:
+    made = promise(home, "none", caller="laptop", audience="owner")
+    with pytest.raises(NoSuchSession):
+        keep_promise(home, made)
+    assert left_closings(home) == []
+
+
+def test_a_locked_home_is_tried_again_by_the_next_service(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(_home: AgentHome, _session: str) -> None:
+        raise Locked(home.lock, 1.0)
+
+    monkeypatch.setattr(AgentHome, "close", locked)
+    made = promise(home, "talk", caller="laptop", audience="owner")
+    with pytest.raises(Locked):
+        keep_promise(home, made)
+    assert left_closings(home) == [made]
+
+
+def test_what_is_no_promise_is_left_out(home: Home) -> None:
+    made = promise(home, "talk", caller="laptop", audience="owner")
+    folder = next(home.machine.glob("promised-closings"))
+    for name, text in (("a", "{"), ("b", "[]"), ("c", '{"id": "c"}'), ("d", "[" * 100_000)):
+        (folder / f"{name}.json").write_text(text)
+    (folder / "e.json").symlink_to(folder / f"{made.id}.json")
+    assert left_closings(home) == [made]
+
+
+def test_the_files_are_their_owners_alone(home: Home) -> None:
+    promise(home, "talk", caller="laptop", audience="owner")
+    (folder,) = home.machine.glob("promised-closings")
+    assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
