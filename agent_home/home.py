@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -90,7 +92,7 @@ class Home:
         except RuntimeError as error:
             problem = "is a link that leads back to itself. Put the file itself there"
             raise DocumentInvalid(relative, 0, "unreadable", problem) from error
-        top = self.root.resolve()
+        top = Path(os.path.realpath(self.root))
         if path != top and (top not in path.parents or _first_part(path, top).casefold() in _NO_MEMORY):
             problem = f"leads out of the memory in {self.root}. Put the file itself there in place of the link"
             raise DocumentInvalid(relative, 0, "outside-home", problem)
@@ -108,7 +110,10 @@ class Home:
                 plain[path] = is_plain(path.parent) and not path.is_symlink()
             return plain[path]
 
-        return sorted(path for path in (self.root / folder).glob(pattern) if is_plain(path))
+        top = self.root / folder
+        if "/" in pattern or "**" in pattern:
+            return sorted(path for path in top.glob(pattern) if is_plain(path))
+        return [top / name for name in _plain_names(top, pattern)] if is_plain(top) else []
 
     def relative(self, path: Path) -> str:
         """Return *path*, which is inside the home or its machine state, as sources and receipts write it."""
@@ -172,10 +177,19 @@ def _first_part(path: Path, top: Path) -> str:
     return path.relative_to(top).parts[0]
 
 
+def _plain_names(folder: Path, pattern: str) -> list[str]:
+    """Return the names in *folder* that match *pattern* and are no links, in order. Listing it tells which are links."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if fnmatchcase(entry.name, pattern) and not entry.is_symlink())
+    except OSError:
+        return []
+
+
 def _is_own(folder: Path) -> bool:
     """Return whether *folder* is absent, or a folder itself and no link to one."""
     try:
-        return stat.S_ISDIR(folder.lstat().st_mode)
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
     except FileNotFoundError:
         return True
     except OSError:

@@ -7,7 +7,7 @@ because a process that serves many prompts spends it once.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings, words_only
+from recall.embedding.query_cache import QueryCachingEmbedder
 from recall.errors import RecallError
 from recall.index.damage import is_marked
 from recall.index.file_scan import scan
@@ -27,7 +28,7 @@ from recall.settings import RecallSettings
 from .layers import RecallHits
 
 if TYPE_CHECKING:
-    from recall.embedding.embedder import Embedder, Vector
+    from recall.embedding.embedder import Embedder
 
 __all__ = ["HomeSearcher"]
 
@@ -60,7 +61,7 @@ class HomeSearcher:
             if isinstance(opened, NoEmbedder):
                 self._lasting = (words_only(opened.reason),)
             else:
-                self._embedder = _CachingEmbedder(opened)
+                self._embedder = QueryCachingEmbedder(opened)
         self._current: tuple[str, ...] = ()
         self._locked = False
         self._warm = False
@@ -159,33 +160,3 @@ class HomeSearcher:
             return False
         self._index()
         return not is_marked(self._home.index)
-
-
-class _CachingEmbedder:
-    """An embedder that caches the vector of the last query, because three layers of a prompt search for it."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._last: tuple[str, Vector] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def fingerprint(self) -> str:
-        return self._inner.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._inner.dimension
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        return self._inner.embed(texts)
-
-    def embed_query(self, text: str) -> Vector:
-        last = self._last
-        if last is None or last[0] != text:
-            last = (text, self._inner.embed_query(text.encode("utf-8", "replace").decode("utf-8")))
-            self._last = last
-        return last[1]

@@ -180,7 +180,7 @@ def search(
             windows = table.windows_of(found) if table else load_windows(conn, found)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
-            ordered = apply_supersession(conn, windows, ranking)
+            ordered = apply_supersession(conn, windows, ranking, table)
             ranked = _Ranked(conn, windows, ordered, table, EntryStandings(conn, table), with_parts)
             if unit == "session":
                 hits = _by_session(ranked, count, limits, _moment(before, now))[:k]

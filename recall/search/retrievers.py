@@ -20,6 +20,7 @@ import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..embedding.model import words_only
+from ..embedding.query_cache import QueryCachingEmbedder
 from ..index import damage, schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
@@ -242,13 +243,19 @@ class _WeightedTerm:
 
 
 class PendingVectors:
-    """A vector search in a thread of its own. Its result is taken once, and nobody waits for it longer."""
+    """A vector search in a thread of its own. Its result is taken once, and nobody waits for it longer.
 
-    def __init__(self, look: Callable[[], VectorResult]) -> None:
+    One that is done *at_once* has no thread.
+    """
+
+    def __init__(self, look: Callable[[], VectorResult], *, at_once: bool = False) -> None:
         self._look = look
         self._done = threading.Event()
         self._result = VectorResult()
-        threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
+        if at_once:
+            self._run()
+        else:
+            threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
     def wait(self, ms: float) -> None:
         """Return when the vectors are found, or after *ms* milliseconds."""
@@ -273,7 +280,11 @@ class PendingVectors:
 def start_vector_retrieval(
     path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int, *, keep: bool = False
 ) -> PendingVectors:
-    """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory."""
+    """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory.
+
+    If the query's vector is at hand too, the look takes less time than a thread, and is done at once.
+    """
+    text = query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8")
 
     def look() -> VectorResult:
         if embedder is None:
@@ -287,12 +298,12 @@ def start_vector_retrieval(
                 return (
                     VectorResult()
                     if conn is None
-                    else _nearest_vectors(conn, path, query, embedder, scope, limit, keep=keep)
+                    else _nearest_vectors(conn, path, text, embedder, scope, limit, keep=keep)
                 )
         except schema.CORRUPTION_ERRORS as error:
             return VectorResult(problem=damage.mark(path, error))
 
-    return PendingVectors(look)
+    return PendingVectors(look, at_once=keep and isinstance(embedder, QueryCachingEmbedder) and embedder.knows(text))
 
 
 def candidate_count(vectors: int, limit: int) -> int:
@@ -319,7 +330,7 @@ def _nearest_vectors(
         return VectorResult(problem="no passage has a vector yet, so search uses words only. Run `memory sync`")
     if (problem := model_mismatch(recorded, embedder)) is not None:
         return VectorResult(problem=f"{problem}. Search uses words only until then")
-    vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
+    vector = embedder.embed_query(query)
     codes = load_binary_vectors(conn, path, embedder.dimension, keep_stored=keep)
     (code,) = binarize(vector[None, :], recorded_centroid(recorded))
     eligible = codes.eligible(scope.layers, json.loads(scope.files) if scope.files is not None else None)
