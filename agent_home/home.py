@@ -87,6 +87,8 @@ class Home:
         Raises:
             DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
+        if _is_plain_below(self.root, relative):
+            return self.root / relative
         try:
             path = (self.root / relative).resolve()
         except RuntimeError as error:
@@ -177,13 +179,33 @@ def _first_part(path: Path, top: Path) -> str:
     return path.relative_to(top).parts[0]
 
 
+def _is_plain_below(root: Path, relative: str) -> bool:
+    """Return whether *relative* surely leads to memory below *root*: no part of it is a link or leads up."""
+    place, parts = str(root), relative.split("/")
+    if os.name != "posix" or parts[0].casefold() in _NO_MEMORY:
+        return False
+    for part in parts:
+        if part in {"", ".", ".."}:
+            return False
+        place = f"{place}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):
+            return False
+    return True
+
+
 def _plain_names(folder: Path, pattern: str) -> list[str]:
-    """Return the names in *folder* that match *pattern* and are no links, in order. Listing it tells which are links."""
+    """Return the names in *folder* that match *pattern* and are no links, in order. The list says which are links."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if fnmatchcase(entry.name, pattern) and not entry.is_symlink())
+            found = [entry.name for entry in entries if not entry.is_symlink()]
     except OSError:
         return []
+    return sorted(name for name in found if fnmatchcase(name, pattern))
 
 
 def _is_own(folder: Path) -> bool:

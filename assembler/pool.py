@@ -46,8 +46,9 @@ class Pool:
     def __post_init__(self) -> None:
         if self.entries is not None:
             self.entries.score(self.hits.get("L2", ()))
-        every = ((layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ())))
-        self._ranked = sorted(every, key=lambda found: -found[2].score)
+        every = [(layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ()))]
+        scores = [-hit.score for _, _, hit in every]
+        self._ranked = [every[at] for at in sorted(range(len(every)), key=scores.__getitem__)]
 
     @property
     def shown(self) -> Collection[str]:

@@ -200,10 +200,10 @@ class EntryBlock:
             return EntryLine(id=entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
         if entry_id in self._kept:
             return EntryLine(id=entry_id, action="kept", reason=self._kept[entry_id], tokens=unit.tokens, score=score)
-        action = "indexed" if entry_id in self.memory.indexed else "dropped"
         reason = self._reasons.get(entry_id, "over MEMORY's share")
-        reason = reason if isinstance(reason, str) else no_room(unit.tokens, reason)
-        return _left_out(entry_id, action, reason, score)
+        if not isinstance(reason, str):
+            reason = no_room(unit.tokens, reason)
+        return _left_out(entry_id, "indexed" if entry_id in self.memory.indexed else "dropped", reason, score)
 
 
 @lru_cache(maxsize=8192)

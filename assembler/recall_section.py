@@ -50,6 +50,8 @@ _REPEATED_CHARS = 20
 _CHARS_PER_TOKEN = 8
 #: A text with fewer characters than this per token of the whole room surely fits into it.
 _LEAST_CHARS = 2
+#: More than the characters of a session's heading beside its address. A character of ASCII costs less than two tokens.
+_HEADING_CHARS = 64
 #: Minutes between two turns after which the later one shows its time.
 _PAUSE_MINUTES = 30
 #: Addresses of turns in a line of the daily log or in an entry.
@@ -260,6 +262,8 @@ class SessionBlock:
         whole = self.room.whole - self._fence
         if not excerpt.text or len(excerpt.text) > whole * _CHARS_PER_TOKEN:
             return False
+        if excerpt.line.isascii() and 2 * (len(excerpt.line) + len(session) + _HEADING_CHARS) <= whole:
+            return True
         return self._cost(_heading(session, excerpt.ts)) + self._cost(excerpt.line) <= whole
 
     def _keep(self, session: str, excerpt: _TurnExcerpt, cost: int) -> None:
@@ -391,7 +395,7 @@ def tells_only(text: str, shown: Collection[str]) -> bool:
 
 
 def _all_shown(cited: Sequence[str], shown: Collection[str]) -> bool:
-    return bool(cited) and all(source in shown for source in cited)
+    return bool(cited) and all(map(shown.__contains__, cited))
 
 
 @lru_cache(maxsize=_KEPT)

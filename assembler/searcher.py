@@ -63,6 +63,7 @@ class HomeSearcher:
             else:
                 self._embedder = QueryCachingEmbedder(opened)
         self._current: tuple[str, ...] = ()
+        self._place = home.index
         self._locked = False
         self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
@@ -149,6 +150,7 @@ class HomeSearcher:
         if self._settings is None:
             return
         try:
+            self._place = self._home.index
             done = ensure_fresh(self._home, self._settings, self._embedder)
             self._current, self._locked = done.degraded, done.locked
         except OSError as error:
@@ -156,7 +158,7 @@ class HomeSearcher:
 
     def _rebuilt(self) -> bool:
         """Rebuild an index in which a search met damage, if that takes no time worth waiting for."""
-        if not is_marked(self._home.index) or sum(size for _, size in scan(self._home).values()) > _MOST_REBUILT_BYTES:
+        if not is_marked(self._place) or sum(size for _, size in scan(self._home).values()) > _MOST_REBUILT_BYTES:
             return False
         self._index()
-        return not is_marked(self._home.index)
+        return not is_marked(self._place)

@@ -35,8 +35,8 @@ __all__ = ["MARK", "new_token", "open_own", "open_own_or_none", "own_token", "re
 MARK = "token"
 _FILE = "index.json"
 _BYTES = 16
-#: Inode, size and time of change of the record of the token.
-_Record = tuple[int, int, int]
+#: Place, inode, size and time of change of the record of the token.
+_Record = tuple[str, int, int, int]
 #: Connections to indexes of this machine, with the record that they were checked against.
 _CHECKED: WeakKeyDictionary[apsw.Connection, _Record] = WeakKeyDictionary()
 
@@ -67,21 +67,22 @@ def reading_own(home: Home, index: Path) -> Iterator[apsw.Connection | None]:
     """
     with reading(index) as conn:
         if conn is not None:
-            record = _record(home)
-            if record is None or _CHECKED.get(conn) != record:
+            checked = _CHECKED.get(conn)
+            if checked is None or checked != _record(checked[0]):
+                record = _record(str(home.machine / _FILE))
                 _require_own(home, conn)
                 if record is not None:
                     _CHECKED[conn] = record
         yield conn
 
 
-def _record(home: Home) -> _Record | None:
-    """Return which version of the token's record there is, or ``None`` where there is none."""
+def _record(place: str) -> _Record | None:
+    """Return which version of the token's record is at *place*, or ``None`` where there is none."""
     try:
-        status = os.lstat(f"{home.machine}/{_FILE}")
+        status = os.lstat(place)
     except OSError:
         return None
-    return status.st_ino, status.st_size, status.st_ctime_ns
+    return place, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def _require_own(home: Home, conn: apsw.Connection) -> None:

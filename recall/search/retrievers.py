@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -112,7 +113,11 @@ def retrieve_by_words(
         stemmer = Fts5Stemmer(conn)
         spellings = [spelling for term in query.spellings for spelling in term]
         words = ResidentWords.of(table, spellings, stemmer) or _IndexedWords(conn, stemmer)
-        terms, result.mean_words = _weighted_terms(words, query)
+        if table is not None and isinstance(words, ResidentWords):
+            look = partial(_weighted_terms, words, query)
+            terms, result.mean_words = table.answered("terms", query.spellings, look)
+        else:
+            terms, result.mean_words = _weighted_terms(words, query)
         result.terms = tuple(found.term for found in terms)
         chosen = _rarest_terms(terms, _POSTINGS) or [query.match]
         passages = words.best_passages(chosen, limit, scope)
@@ -337,7 +342,9 @@ def _nearest_vectors(
     compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
-    places = np.union1d(looked["vector"], looked["window"])
+    chosen = np.zeros(len(codes.ids), np.bool_)
+    chosen[looked["vector"]] = chosen[looked["window"]] = True
+    places = np.flatnonzero(chosen)
     if codes.stored is None:
         passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
     else:

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..index.binary_quantization import in_layers
 from ..index.passage_table import PassageTable, Segment
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from .scope import Scope
@@ -113,7 +114,7 @@ def _allowed(segment: Segment, places: Ints, scope: Scope) -> npt.NDArray[np.boo
     """Mark those of *places* that are in *scope*."""
     allowed = np.ones(len(places), np.bool_)
     if scope.layers is not None:
-        allowed &= np.isin(segment.layers[places], np.array(scope.layers, np.uint8))
+        allowed &= in_layers(segment.layers[places], scope.layers)
     if scope.files is not None:
         allowed &= np.isin(segment.windows.files[places], np.array(json.loads(scope.files), np.int64))
     return allowed
