@@ -25,7 +25,18 @@ from .receipt import EntryLine, SectionLine
 from .section import Count, PromptSection, Unit, cut_section, make_section, notice_text, select_units
 from .sources import Sources, SourceText
 
-__all__ = ["BLANK_TOKENS", "ContextSection", "Group", "fit", "left_out_notice", "load", "rests"]
+__all__ = [
+    "BLANK_TOKENS",
+    "ContextSection",
+    "Group",
+    "closing_line",
+    "fit",
+    "left_out_notice",
+    "load",
+    "rests",
+    "short_closing_line",
+    "with_rest",
+]
 
 #: Kinds of files in the order in which they get idle room.
 Group = Literal["protected", "owned", "generated"]
@@ -156,6 +167,34 @@ def left_out_notice(sections: Sequence[ContextSection]) -> str:
     if not names:
         return f"[{others} file{'s' * (others > 1)} left out: see agent.toml]\n" if others else ""
     return f"[Left out: {', '.join(names)}{f' and {others} more' if others else ''}]\n"
+
+
+def closing_line(sections: Sequence[ContextSection]) -> str:
+    """Return one line that names each file of which a part or all is missing, and says how to get the rest.
+
+    MEMORY.md over its share says it itself.
+    """
+    cut = [section.path for section in sections if section.cut and section.fitted.units and not section.progressive]
+    absent = [section.path for section in sections if section.left_out]
+    if not cut and not absent:
+        return ""
+    shown_in_part = f"Shown in part: {', '.join(cut)}. " if cut else ""
+    not_shown = f"Not shown: {', '.join(absent)}. " if absent else ""
+    return f"[{shown_in_part}{not_shown}Read the files, or search with `memory search`]\n"
+
+
+def short_closing_line(sections: Sequence[ContextSection]) -> str:
+    """Return the line that only counts the files of which a part or all is missing."""
+    number = sum(section.cut and not section.progressive for section in sections)
+    return f"[{number} file{'s' * (number > 1)} not shown in full: see agent.toml]\n" if number else ""
+
+
+def with_rest(section: ContextSection, rest: PromptSection) -> ContextSection:
+    """Return *section* with the units of *rest* in their places among those that were shown before."""
+    shown = {unit.rank for part in (section.fitted, rest) for unit in part.units if not unit.heading}
+    fitted = select_units(section.whole, lambda unit: unit.rank in shown)
+    dropped = tuple(unit for unit in section.whole.units if not unit.heading and unit.rank not in shown)
+    return replace(section, fitted=replace(fitted, dropped=dropped))
 
 
 def rests(

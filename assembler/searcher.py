@@ -143,7 +143,7 @@ class HomeSearcher:
         )
         archive = "archive" in layers
         ended = ended_entries(self._home) if archive else ()
-        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended)
+        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended, relevant=found.relevant)
 
     def _index(self) -> None:
         """Index changed files. A damaged index is rebuilt here when it was marked before."""

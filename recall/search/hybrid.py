@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -45,6 +45,7 @@ from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUERY_CHARS, Query, parse_query
 from .duplicates import group_duplicates, representative
+from .relevance import Evidence, is_relevant
 from .reranking import QueryFeatures, Ranking, RankingWeights, leading, rank
 from .retrievers import (
     CANDIDATES,
@@ -126,11 +127,13 @@ class SearchResult:
     """Hits, best first. *retriever_ms* has the milliseconds of each retriever. *degraded* names missing results.
 
     *without_words* is true when no passage that was searched holds a word of the query, so that hits are only near in
-    meaning.
+    meaning. *relevant* is false when the best passages fit the query no better than chance
+    (:mod:`recall.search.relevance`).
     """
 
     hits: tuple[Hit, ...]
     without_words: bool = False
+    relevant: bool = True
     degraded: tuple[str, ...] = ()
     ms: float = 0.0
     retriever_ms: dict[str, float] = field(default_factory=dict)
@@ -170,6 +173,7 @@ def search(
     start = time.perf_counter()
     _require_known(k, mode, layers, duplicates, unit)
     degraded, words, vectors, hits = list[str](), LexicalResult(), VectorResult(), tuple[Hit, ...]()
+    relevant = True
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
     limit, index = _candidate_limit(count, before), home.index
     asked = _Asked(query, parse_query(query, limit=QUERY_TERMS), mode, embedder)
@@ -182,6 +186,7 @@ def search(
             found, features = candidates(words, vectors, limit), _query_features(asked, words, now)
             windows = table.windows_of(found) if table else load_windows(conn, found)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
+            relevant = mode == "vector" or is_relevant(_evidence(ranking, features, words, vectors))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
             ordered = apply_supersession(conn, windows, ranking, table)
             ranked = _Ranked(conn, windows, ordered, table, EntryStandings(conn, table), with_parts)
@@ -195,7 +200,8 @@ def search(
         degraded.append(damage.mark(index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
-    return _result(hits, words, vectors, degraded, mode, start, asked=bool(asked.parsed.match))
+    found_now = _result(hits, words, vectors, degraded, mode, start, asked=bool(asked.parsed.match))
+    return replace(found_now, relevant=relevant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +312,17 @@ def _query_features(asked: _Asked, words: LexicalResult, now: datetime | None) -
         cjk=asked.parsed.cjk,
         periods=periods(asked.query[:QUERY_CHARS], now.date() if now else None),
     )
+
+
+def _evidence(ranking: Ranking, query: QueryFeatures, words: LexicalResult, vectors: VectorResult) -> Evidence:
+    """Return what speaks for the best passages. The model's vectors say little about a question in another script."""
+    nearest = vectors.nearest
+    read = nearest is not None and query.chinese + query.cjk == 0
+    cosines = (*nearest.passages.values(), *nearest.windows.values()) if nearest is not None and read else ()
+    return Evidence(
+        information=ranking.information, cosine=max(cosines, default=0.0) if read else None, passages=words.indexed,
+        dated=bool(query.periods),
+    )  # fmt: skip
 
 
 def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str, unit: str) -> None:

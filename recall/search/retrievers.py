@@ -71,12 +71,16 @@ _MOST_BEGUN = 200
 
 @dataclass(slots=True, kw_only=True)
 class LexicalResult:
-    """Passages by BM25, files by BM25, and the question's terms with their rarity."""
+    """Passages by BM25, files by BM25, and the question's terms with their rarity.
+
+    *indexed* counts the passages of the index.
+    """
 
     passages: dict[int, float] = field(default_factory=dict)
     groups: dict[int, float] = field(default_factory=dict)
     terms: tuple[QueryTerm, ...] = ()
     mean_words: float = 1.0
+    indexed: int = 0
     problem: str = ""
     ms: float = 0.0
 
@@ -105,6 +109,7 @@ def retrieve_by_words(
     start = time.perf_counter()
     result = LexicalResult()
     if not query.match:
+        result.indexed, _ = (ResidentWords(table, {}) if table else _IndexedWords(conn, Fts5Stemmer(conn))).totals()
         return result
     if deadline_ms <= 0:
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
@@ -119,6 +124,7 @@ def retrieve_by_words(
         else:
             terms, result.mean_words = _weighted_terms(words, query)
         result.terms = tuple(found.term for found in terms)
+        result.indexed, _ = words.totals()
         chosen = _rarest_terms(terms, _POSTINGS) or [query.match]
         passages = words.best_passages(chosen, limit, scope)
         result.groups = words.best_files(chosen, _GROUPS)

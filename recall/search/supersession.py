@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from graphlib import TopologicalSorter
 
@@ -70,7 +71,7 @@ def apply_supersession(
         for place in named[name]:
             moved[place] = score - ranking.total[place]
     parts = {**ranking.parts, "supersession": moved} if moved.any() else ranking.parts
-    return Ranking(total=np.round(ranking.total + moved, DECIMALS), found=ranking.found, parts=parts)
+    return replace(ranking, total=np.round(ranking.total + moved, DECIMALS), parts=parts)
 
 
 def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:
