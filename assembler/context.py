@@ -12,7 +12,7 @@ floor granted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,6 +36,7 @@ __all__ = [
     "rests",
     "short_closing_line",
     "with_rest",
+    "without_entries",
 ]
 
 #: Kinds of files in the order in which they get idle room.
@@ -187,6 +188,15 @@ def short_closing_line(sections: Sequence[ContextSection]) -> str:
     """Return the line that only counts the files of which a part or all is missing."""
     number = sum(section.cut and not section.progressive for section in sections)
     return f"[{number} file{'s' * (number > 1)} not shown in full: see agent.toml]\n" if number else ""
+
+
+def without_entries(section: ContextSection, ids: Collection[str]) -> ContextSection:
+    """Return *section* without the entries *ids*."""
+    if not any(unit.entry_id in ids for unit in section.whole.units if unit.entry_id):
+        return section
+    kept = select_units(section.whole, lambda unit: unit.entry_id not in ids)
+    whole = replace(section.whole, units=kept.units, tokens=kept.tokens)
+    return replace(section, whole=whole, fitted=whole, share=whole.tokens)
 
 
 def with_rest(section: ContextSection, rest: PromptSection) -> ContextSection:

@@ -41,6 +41,7 @@ from .context import (
     rests,
     short_closing_line,
     with_rest,
+    without_entries,
 )
 from .ended_claims import EndedClaims
 from .errors import WindowTooSmall
@@ -84,7 +85,7 @@ class Request:
 
     *message* is the first message, *window* the model's window, of which *used* tokens are taken, and *audience* the
     reader. *session* will use the prompt and is not recalled. *continued* is a session that it continues. *at* is a
-    revision of the home.
+    revision of the home. *shown_entries* are the ids of entries of MEMORY.md that the caller shows itself.
     """
 
     now: datetime
@@ -95,6 +96,7 @@ class Request:
     session: str = ""
     continued: ContinuedSession | None = None
     at: str = ""
+    shown_entries: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,7 +150,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     started = time.perf_counter()
     hint = min(_HINT_TOKENS, budget.tokens // 20)
     room = max(0, budget.tokens - _pool_floor(budget, settings) - hint - count(OPEN) - count(CLOSE))
-    sections = fit(load(home, sources, count), room, count, memory_first=settings.memory_first)
+    loaded = [without_entries(section, request.shown_entries) for section in load(home, sources, count)]
+    sections = fit(loaded, room, count, memory_first=settings.memory_first)
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     builder.degraded += [] if request.at else _differing_memory(home)
     if tracks(home.root, WORKTREE_STATE):

@@ -81,7 +81,8 @@ def _answer(root: Path, event: HostEvent, most_chars: int) -> str:
     if event.kind != "session-start":
         return ""
     forget_first_prompt(root, event.session)
-    return _command(root, ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)])
+    arguments = ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)]
+    return _command(root, [*arguments, "--cwd", event.cwd] if event.cwd else arguments)
 
 
 def _recall(root: Path, event: HostEvent) -> str:
