@@ -44,7 +44,7 @@ def state_folder(root: Path) -> Path:
     folder = git_folder(root)
     if folder is None:
         return root / WORKTREE_STATE
-    common = _pointed(folder / "commondir", "")
+    common = _pointed(f"{folder}/commondir", "")
     if common is None:
         return folder / STATE
     return Path(os.path.normpath(folder / common)) / STATE / "worktrees" / folder.name
@@ -86,13 +86,13 @@ def named_elsewhere(root: Path) -> Path | None:
 
 
 def _named_folder(root: Path) -> Path | None:
-    place = root / ".git"
+    place = f"{root}/.git"
     try:
-        status = place.stat()
+        status = os.stat(place)  # noqa: PTH116 - every prompt comes here twenty times
     except OSError:
         return None
     if stat.S_ISDIR(status.st_mode):
-        return place
+        return root / ".git"
     named = _pointed(place, "gitdir: ")
     return root / named if named else None
 
@@ -100,7 +100,7 @@ def _named_folder(root: Path) -> Path | None:
 def _belongs(root: Path, folder: Path) -> bool:
     """Return whether git's folder *folder*, which *root* names, is that of *root*."""
     place = f"{root}/.git"
-    common = _pointed(folder / "commondir", "")
+    common = _pointed(f"{folder}/commondir", "")
     if common is not None:
         back = _pointed(folder / "gitdir", "")
         shared = os.path.realpath(folder / common)
@@ -142,7 +142,7 @@ def tracks(root: Path, name: str) -> bool | None:
     if folder is None:
         return False
     try:
-        status = (folder / "index").stat()
+        status = os.stat(f"{folder}/index")  # noqa: PTH116 - as in _named_folder
     except FileNotFoundError:
         return False
     except OSError:
@@ -179,7 +179,7 @@ def _is_split(data: bytes) -> bool:
     return any(int.from_bytes(found[1], "big") >= _LEAST_SPLIT_BYTES for found in _SPLIT.finditer(data))
 
 
-def _pointed(file: Path, prefix: str) -> Path | None:
+def _pointed(file: Path | str, prefix: str) -> Path | None:
     """Return the path that *file* holds behind *prefix*, or ``None``."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not block

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -85,12 +87,14 @@ class Home:
         Raises:
             DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
+        if _is_plain_below(self.root, relative):
+            return self.root / relative
         try:
             path = (self.root / relative).resolve()
         except RuntimeError as error:
             problem = "is a link that leads back to itself. Put the file itself there"
             raise DocumentInvalid(relative, 0, "unreadable", problem) from error
-        top = self.root.resolve()
+        top = Path(os.path.realpath(self.root))
         if path != top and (top not in path.parents or _first_part(path, top).casefold() in _NO_MEMORY):
             problem = f"leads out of the memory in {self.root}. Put the file itself there in place of the link"
             raise DocumentInvalid(relative, 0, "outside-home", problem)
@@ -108,7 +112,10 @@ class Home:
                 plain[path] = is_plain(path.parent) and not path.is_symlink()
             return plain[path]
 
-        return sorted(path for path in (self.root / folder).glob(pattern) if is_plain(path))
+        top = self.root / folder
+        if "/" in pattern or "**" in pattern:
+            return sorted(path for path in top.glob(pattern) if is_plain(path))
+        return [top / name for name in _plain_names(top, pattern)] if is_plain(top) else []
 
     def relative(self, path: Path) -> str:
         """Return *path*, which is inside the home or its machine state, as sources and receipts write it."""
@@ -172,10 +179,39 @@ def _first_part(path: Path, top: Path) -> str:
     return path.relative_to(top).parts[0]
 
 
+def _is_plain_below(root: Path, relative: str) -> bool:
+    """Return whether *relative* surely leads to memory below *root*: no part of it is a link or leads up."""
+    place, parts = str(root), relative.split("/")
+    if os.name != "posix" or parts[0].casefold() in _NO_MEMORY:
+        return False
+    for part in parts:
+        if part in {"", ".", ".."}:
+            return False
+        place = f"{place}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):
+            return False
+    return True
+
+
+def _plain_names(folder: Path, pattern: str) -> list[str]:
+    """Return the names in *folder* that match *pattern* and are no links, in order. The list says which are links."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.name for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return []
+    return sorted(name for name in found if fnmatchcase(name, pattern))
+
+
 def _is_own(folder: Path) -> bool:
     """Return whether *folder* is absent, or a folder itself and no link to one."""
     try:
-        return stat.S_ISDIR(folder.lstat().st_mode)
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
     except FileNotFoundError:
         return True
     except OSError:

@@ -98,6 +98,8 @@ def count_tokens(text: str, *, vocabulary: str = DEFAULT) -> int:
     11
     """
     cost, margin = _costs(vocabulary)
+    if text.find("\n", 0, -1) < 0:  # most texts are a single line
+        return -(-cost(text) * margin // _UNIT**2)
     *lines, last = _LINE_END.split(text)
     total = cost(last) + (sum(map(cost, [f"{line}\n" for line in lines])) if lines else 0)
     return -(-total * margin // _UNIT**2)

@@ -12,7 +12,7 @@ floor granted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,7 +25,19 @@ from .receipt import EntryLine, SectionLine
 from .section import Count, PromptSection, Unit, cut_section, make_section, notice_text, select_units
 from .sources import Sources, SourceText
 
-__all__ = ["BLANK_TOKENS", "ContextSection", "Group", "fit", "left_out_notice", "load", "rests"]
+__all__ = [
+    "BLANK_TOKENS",
+    "ContextSection",
+    "Group",
+    "closing_line",
+    "fit",
+    "left_out_notice",
+    "load",
+    "rests",
+    "short_closing_line",
+    "with_rest",
+    "without_entries",
+]
 
 #: Kinds of files in the order in which they get idle room.
 Group = Literal["protected", "owned", "generated"]
@@ -156,6 +168,43 @@ def left_out_notice(sections: Sequence[ContextSection]) -> str:
     if not names:
         return f"[{others} file{'s' * (others > 1)} left out: see agent.toml]\n" if others else ""
     return f"[Left out: {', '.join(names)}{f' and {others} more' if others else ''}]\n"
+
+
+def closing_line(sections: Sequence[ContextSection]) -> str:
+    """Return one line that names each file of which a part or all is missing, and says how to get the rest.
+
+    MEMORY.md over its share says it itself.
+    """
+    cut = [section.path for section in sections if section.cut and section.fitted.units and not section.progressive]
+    absent = [section.path for section in sections if section.left_out]
+    if not cut and not absent:
+        return ""
+    shown_in_part = f"Shown in part: {', '.join(cut)}. " if cut else ""
+    not_shown = f"Not shown: {', '.join(absent)}. " if absent else ""
+    return f"[{shown_in_part}{not_shown}Read the files, or search with `memory search`]\n"
+
+
+def short_closing_line(sections: Sequence[ContextSection]) -> str:
+    """Return the line that only counts the files of which a part or all is missing."""
+    number = sum(section.cut and not section.progressive for section in sections)
+    return f"[{number} file{'s' * (number > 1)} not shown in full: see agent.toml]\n" if number else ""
+
+
+def without_entries(section: ContextSection, ids: Collection[str]) -> ContextSection:
+    """Return *section* without the entries *ids*."""
+    if not any(unit.entry_id in ids for unit in section.whole.units if unit.entry_id):
+        return section
+    kept = select_units(section.whole, lambda unit: unit.entry_id not in ids)
+    whole = replace(section.whole, units=kept.units, tokens=kept.tokens)
+    return replace(section, whole=whole, fitted=whole, share=whole.tokens)
+
+
+def with_rest(section: ContextSection, rest: PromptSection) -> ContextSection:
+    """Return *section* with the units of *rest* in their places among those that were shown before."""
+    shown = {unit.rank for part in (section.fitted, rest) for unit in part.units if not unit.heading}
+    fitted = select_units(section.whole, lambda unit: unit.rank in shown)
+    dropped = tuple(unit for unit in section.whole.units if not unit.heading and unit.rank not in shown)
+    return replace(section, fitted=replace(fitted, dropped=dropped))
 
 
 def rests(

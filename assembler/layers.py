@@ -30,13 +30,15 @@ LAYERS = {
 class RecallHits:
     """Hits of a search, best first, and its degraded parts. *turns* has the turns of the hits and their neighbours.
 
-    *ended* has the entries that may have ended, archived ones too, with those that superseded them.
+    *ended* has the entries that may have ended, archived ones too, with those that superseded them. *relevant* is false
+    when the hits fit the query no better than chance.
     """
 
     hits: Sequence[RecalledPassage]
     degraded: tuple[str, ...] = ()
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
     ended: Sequence[Entry] = ()
+    relevant: bool = True
 
 
 class Searcher(Protocol):
@@ -67,6 +69,7 @@ class LayerResult:
     line: LayerLine
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
     ended: Sequence[Entry] = ()
+    relevant: bool = True
 
 
 def search_layer(
@@ -96,4 +99,4 @@ def search_layer(
         )
     ms = (time.perf_counter() - started) * 1000
     line = LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded)
-    return LayerResult(hits=found.hits, line=line, turns=found.turns, ended=found.ended)
+    return LayerResult(hits=found.hits, line=line, turns=found.turns, ended=found.ended, relevant=found.relevant)

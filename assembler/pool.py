@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .progressive import EntryBlock
-from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, duplicate_lines
+from .recall_section import Attempt, PassageBlock, RecalledPassage, Room, SessionBlock, duplicate_lines
 from .receipt import EntryLine
 from .settings import AssemblerSettings
 
@@ -37,8 +37,8 @@ class Pool:
     entries: EntryBlock | None = None
     #: Ids of the entries that the prefix of the prompt shows in full.
     stable_entries: frozenset[str] = frozenset()
-    #: Lines of the receipt by layer, and by place among its hits.
-    _lines: dict[str, dict[int, EntryLine]] = field(default_factory=lambda: {layer: {} for layer in _LAYERS})
+    #: The last attempt by layer, and by place among its hits.
+    _tried: dict[str, dict[int, Attempt]] = field(default_factory=lambda: {layer: {} for layer in _LAYERS})
     _neighbours: list[EntryLine] = field(default_factory=list)
     #: The hits of all layers, best first. Equal scores keep the order of the layers and of each search.
     _ranked: list[tuple[str, int, RecalledPassage]] = field(default_factory=list)
@@ -46,8 +46,9 @@ class Pool:
     def __post_init__(self) -> None:
         if self.entries is not None:
             self.entries.score(self.hits.get("L2", ()))
-        every = ((layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ())))
-        self._ranked = sorted(every, key=lambda found: -found[2].score)
+        every = [(layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ()))]
+        scores = [-hit.score for _, _, hit in every]
+        self._ranked = [every[at] for at in sorted(range(len(every)), key=scores.__getitem__)]
 
     @property
     def shown(self) -> Collection[str]:
@@ -66,8 +67,10 @@ class Pool:
                 break
             if hit.score < thresholds[layer] or hit.source in held:
                 continue
-            line = self._lines[layer].get(place)
-            if line is None or line.action != "kept":
+            if layer == "L2":
+                if self.entries is not None:
+                    self.entries.add(hit, self.shown)
+            elif (tried := self._tried[layer].get(place)) is None or not tried.tokens:
                 self._add(layer, place, hit)
         return self._release()
 
@@ -75,8 +78,8 @@ class Pool:
         """Add the turns beside the turns that were found and stand among the strong ones."""
         threshold = self._threshold("L3", self.settings.recall_strong)
         for place, hit in enumerate(self.hits.get("L3", ())):
-            line = self._lines["L3"].get(place)
-            if hit.score >= threshold and line is not None and line.action == "kept":
+            tried = self._tried["L3"].get(place)
+            if hit.score >= threshold and tried is not None and tried.tokens:
                 self._neighbours += self.sessions.add_neighbours(hit)
 
     def lines(self, layer: str, *, without: Collection[str] = ()) -> tuple[EntryLine, ...]:
@@ -87,13 +90,11 @@ class Pool:
         return tuple(self._lines_of(layer, without))
 
     def _lines_of(self, layer: str, without: Collection[str]) -> Iterator[EntryLine]:
-        below = f"scores under {self.settings.recall_floor:.0%} of the best"
+        below = Attempt(reason=f"scores under {self.settings.recall_floor:.0%} of the best")
         for place, hit in enumerate(self.hits.get(layer, ())):
             if hit.source in without:
                 continue
-            line = self._lines[layer].get(place)
-            score = round(hit.score, 4) if line is None else None
-            yield line or EntryLine(id=hit.source, action="dropped", reason=below, tokens=0, score=score)
+            yield self._tried[layer].get(place, below).line(layer, hit)
             if hit.also:
                 yield from duplicate_lines(hit)
         if layer == "L3":
@@ -104,13 +105,10 @@ class Pool:
         return fraction * best if best > 0 else -math.inf  # cosines may all be negative
 
     def _add(self, layer: str, place: int, hit: RecalledPassage) -> None:
-        if layer == "L2":
-            if self.entries is not None:
-                self.entries.add(hit, self.shown)
-        elif layer == "L3":
-            self._lines[layer][place] = self.sessions.add(hit)
+        if layer == "L3":
+            self._tried[layer][place] = self.sessions.add(hit)
         else:
-            self._lines[layer][place] = self.passages.add(hit, self.shown, self._entries_shown)
+            self._tried[layer][place] = self.passages.add(hit, self.shown, self._entries_shown)
 
     def _entries_shown(self) -> frozenset[str]:
         return self.stable_entries | (self.entries.shown if self.entries is not None else frozenset())
@@ -121,7 +119,7 @@ class Pool:
         gone = self.passages.release(self.shown)
         for place, hit in enumerate(self.hits.get("L4", ()) if gone else ()):
             if hit in gone:
-                self._lines["L4"][place] = self.passages.add(hit, self.shown, self._entries_shown)
+                self._tried["L4"][place] = self.passages.add(hit, self.shown, self._entries_shown)
         if self.entries is not None:
             self.entries.release(self.shown)
         return self.room.left > left

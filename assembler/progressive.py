@@ -33,27 +33,36 @@ _SELECTED_TITLE = "# MEMORY: entries in full\n\n"
 class ProgressiveMemory:
     """The part of MEMORY.md that is in the prefix, and its tokens.
 
-    *entries* are all entries in file order. *always_shown* and *indexed* are the ids that the prefix shows in full and
-    by an index line. *share* is MEMORY.md's share of tokens.
+    *entries* are all entries in file order, and *by_value* the others than those shown, best first. *always_shown* and
+    *indexed* are the ids that the prefix shows in full and by an index line. *share* is MEMORY.md's share of tokens.
     """
 
     stable: str
     tokens: int
     entries: tuple[Unit, ...]
+    by_value: tuple[Unit, ...]
     always_shown: frozenset[str]
     indexed: frozenset[str]
     share: int
 
 
+@lru_cache(maxsize=16)
 def build_progressive(
     section: PromptSection, tokens: int, settings: AssemblerSettings, count: Count
 ) -> ProgressiveMemory:
-    """Return the prefix part of a MEMORY.md that is too large as a whole for its share of *tokens*."""
+    """Return the prefix part of a MEMORY.md that is too large as a whole for its share of *tokens*.
+
+    The result is cached, because a warm process needs it again for every message.
+    """
     stable, stable_tokens, always_shown, indexed = _stable_part(section, tokens, settings, count)
+    entries = tuple(unit for unit in section.units if unit.entry_id)
+    # of two entries with one id the last one counts
+    others = {unit.entry_id: unit for unit in entries if unit.entry_id not in always_shown}
     return ProgressiveMemory(
         stable=stable,
         tokens=stable_tokens,
-        entries=tuple(unit for unit in section.units if unit.entry_id),
+        entries=entries,
+        by_value=tuple(sorted(others.values(), key=lambda unit: (not _is_always_shown(unit), unit.rank))),
         always_shown=always_shown,
         indexed=indexed,
         share=tokens,
@@ -78,8 +87,7 @@ class EntryBlock:
     _order: list[Unit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        always = self.memory.always_shown
-        self._open = {unit.entry_id: unit for unit in self.memory.entries if unit.entry_id not in always}
+        self._open = {unit.entry_id: unit for unit in self.memory.by_value}
         notice = "" if self.memory.stable else f"\n{_missing_notice(len(self.memory.entries))}"
         self._frame_tokens = self.count(_SELECTED_TITLE) + self.count(notice)
 
@@ -95,13 +103,17 @@ class EntryBlock:
     def fill(self, shown: Collection[str] = ()) -> None:
         """Add further entries within MEMORY.md's share, in order of value."""
         left = self.memory.share - self.memory.tokens - self.tokens
-        over = f"over MEMORY's share of {self.memory.share} tokens"
-        for unit in self._by_value():
+        others = self._by_value()
+        least = min((unit.tokens for unit in others), default=0)
+        for unit in others:
+            if left < least:
+                break
             if self._cost(unit) <= left:
                 found = unit.entry_id in self._scores
                 left -= self._add(unit.entry_id, "matches the message" if found else "among the newest", shown)
-            else:
-                self._reasons.setdefault(unit.entry_id, over)
+        over = f"over MEMORY's share of {self.memory.share} tokens"
+        left_out = [unit.entry_id for unit in others if unit.entry_id not in self._kept]
+        self._reasons = {**dict.fromkeys(left_out, over), **self._reasons}
 
     def fill_idle_room(self, shown: Collection[str] = (), *, wanted_only: bool) -> None:
         """Add further entries to what is left of the room, in order of value, whatever MEMORY.md's share is.
@@ -155,10 +167,10 @@ class EntryBlock:
     def _by_value(self) -> list[Unit]:
         """Return the entries not shown: those found first, then those of sections always shown, then the newest."""
         if not self._order:
-            self._order = sorted(
-                self._open.values(),
-                key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), not _is_always_shown(unit), unit.rank),
-            )
+            scores = self._scores
+            found = [unit for unit in self.memory.by_value if unit.entry_id in scores]
+            others = [unit for unit in self.memory.by_value if unit.entry_id not in scores]
+            self._order = [*sorted(found, key=lambda unit: -scores[unit.entry_id]), *others]
         return [unit for unit in self._order if unit.entry_id not in self._kept]
 
     def _add(self, entry_id: str, reason: str, shown: Collection[str]) -> int:
@@ -188,10 +200,16 @@ class EntryBlock:
             return EntryLine(id=entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
         if entry_id in self._kept:
             return EntryLine(id=entry_id, action="kept", reason=self._kept[entry_id], tokens=unit.tokens, score=score)
-        action = "indexed" if entry_id in self.memory.indexed else "dropped"
         reason = self._reasons.get(entry_id, "over MEMORY's share")
-        reason = reason if isinstance(reason, str) else no_room(unit.tokens, reason)
-        return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)
+        if not isinstance(reason, str):
+            reason = no_room(unit.tokens, reason)
+        return _left_out(entry_id, "indexed" if entry_id in self.memory.indexed else "dropped", reason, score)
+
+
+@lru_cache(maxsize=8192)
+def _left_out(entry_id: str, action: str, reason: str, score: float | None) -> EntryLine:
+    """Return the line of an entry that is not shown. A warm process leaves most of them out for the same reason."""
+    return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)
 
 
 def _is_always_shown(unit: Unit) -> bool:

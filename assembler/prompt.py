@@ -30,7 +30,19 @@ from agent_home.tokens import count_tokens
 from recall.collector_pause import collector_paused
 
 from .budget import Budget, advice, budget_for
-from .context import BLANK_TOKENS, ContextSection, Group, fit, left_out_notice, load, rests
+from .context import (
+    BLANK_TOKENS,
+    ContextSection,
+    Group,
+    closing_line,
+    fit,
+    left_out_notice,
+    load,
+    rests,
+    short_closing_line,
+    with_rest,
+    without_entries,
+)
 from .ended_claims import EndedClaims
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
@@ -55,6 +67,7 @@ _MIN_HITS, _MAX_HITS = 150, {"L2": 300, "L3": 600, "L4": 300}
 #: Tokens of the pool for which one more hit is searched for: a short turn with its address.
 _TOKENS_PER_HIT = 30
 _HINT_TOKENS = 120
+_UNRELATED = "nothing fits the message better than chance"
 #: Tokens reserved beside today's log for the notice that yesterday's log did not fit.
 _NOTICE_TOKENS = 30
 #: Content words of a message that asks for more than a little of the past.
@@ -72,7 +85,7 @@ class Request:
 
     *message* is the first message, *window* the model's window, of which *used* tokens are taken, and *audience* the
     reader. *session* will use the prompt and is not recalled. *continued* is a session that it continues. *at* is a
-    revision of the home.
+    revision of the home. *shown_entries* are the ids of entries of MEMORY.md that the caller shows itself.
     """
 
     now: datetime
@@ -83,6 +96,7 @@ class Request:
     session: str = ""
     continued: ContinuedSession | None = None
     at: str = ""
+    shown_entries: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,6 +115,10 @@ class _PromptBuilder:
     entries: list[EntryLine] = field(default_factory=list)
     layers: dict[str, LayerLine] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    #: Leading parts of *stable* that depend neither on the message nor on the day. ``None`` means all of them.
+    fixed_parts: int | None = None
+    #: Whether nothing is recalled because the past fits the message no better than chance.
+    unrelated: bool = False
 
 
 @collector_paused()
@@ -132,18 +150,24 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     started = time.perf_counter()
     hint = min(_HINT_TOKENS, budget.tokens // 20)
     room = max(0, budget.tokens - _pool_floor(budget, settings) - hint - count(OPEN) - count(CLOSE))
-    sections = fit(load(home, sources, count), room, count, memory_first=settings.memory_first)
+    loaded = [without_entries(section, request.shown_entries) for section in load(home, sources, count)]
+    sections = fit(loaded, room, count, memory_first=settings.memory_first)
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     builder.degraded += [] if request.at else _differing_memory(home)
     if tracks(home.root, WORKTREE_STATE):
         builder.degraded.append(f"git tracks {WORKTREE_STATE}, so nothing there is read. See `memory doctor`")
-    _add_context(builder, sections, room + hint)
+    if budget.minimal:
+        _add_small_context(builder, sections)
+    else:
+        _add_context(builder, sections, room + hint)
     session = ""
     if request.continued is not None:
         session = _continued_part(builder, hint + _pool_floor(budget, settings) // 2, request.continued)
     elif not request.at and home.may_read("sessions/", request.audience):
         session = _open_session_part(builder, screening, hint)
     fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(CLOSE) + _BLANK_TOKENS
+    if budget.minimal:
+        fixed += count(_small_closing(sections, budget, count))
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
     screening.remember()
     return _receipt(builder, budget)
@@ -206,6 +230,27 @@ def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection], ro
 
     The line that names what was left out is added only if it fits into *room* tokens beside them.
     """
+    _add_sections(builder, sections)
+    notice = left_out_notice(sections)
+    if builder.count("".join([*builder.stable, notice])) <= room:
+        _append(builder.stable, notice)
+    _count_context(builder)
+
+
+def _add_small_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
+    """Add layer 1 of a small prompt without notices. One line at its end names what is missing."""
+    _add_sections(builder, [_without_notice(section) for section in sections])
+    _count_context(builder)
+
+
+def _without_notice(section: ContextSection) -> ContextSection:
+    fitted = section.fitted
+    tokens = sum(unit.tokens for unit in fitted.units)
+    return replace(section, fitted=replace(fitted, notice="", tokens=tokens)) if not section.progressive else section
+
+
+def _add_sections(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
+    """Add the texts of context files, and their lines of the receipt."""
     builder.layers["L2"] = LayerLine(ms=0.0, tokens=0)
     for section in sections:
         if section.source.failed:
@@ -220,11 +265,17 @@ def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection], ro
         _append(builder.stable, section.fitted.text)
         builder.sections.append(section.line())
         builder.entries += section.entry_lines()
-    notice = left_out_notice(sections)
-    if builder.count("".join([*builder.stable, notice])) <= room:
-        _append(builder.stable, notice)
+
+
+def _count_context(builder: _PromptBuilder) -> None:
     tokens = sum(line.tokens for line in builder.sections if line.action != "indexed")
     builder.layers["L1"] = replace(builder.layers["L1"], tokens=tokens)
+
+
+def _small_closing(sections: Sequence[ContextSection], budget: Budget, count: Count) -> str:
+    """Return the line at the end of a small prompt about what is missing, at most a tenth of the budget."""
+    lines = (closing_line(sections), short_closing_line(sections))
+    return next((line for line in lines if count(line) * 10 <= budget.tokens), "")
 
 
 def _report_blocked(builder: _PromptBuilder, path: str, source: SourceText) -> None:
@@ -256,6 +307,9 @@ def _add_pool(
         for layer in ("L2", "L3", "L4")
         if layer != "L2" or memory is not None
     }  # fmt: skip
+    if any(result.hits for result in results.values()) and not any(r.hits and r.relevant for r in results.values()):
+        results = {layer: replace(result, hits=(), turns={}) for layer, result in results.items()}
+        builder.unrelated = True
     started = time.perf_counter()
     claims = _ended_claims(sections, results["L4"])
     cap = _recall_cap(builder.request.message, results.values(), tokens, settings)
@@ -287,7 +341,10 @@ def _add_pool(
     room.left -= logs.tokens
     found_rests = _fill_idle_room(builder, sections, pool)
     _report_pool(builder, pool, results, logs, in_logs, session, _ms_since(started))
-    _add_rests(builder, found_rests)
+    if budget.minimal:
+        _add_small_rests(builder, sections, found_rests, budget)
+    else:
+        _add_rests(builder, found_rests)
 
 
 def _ended_claims(sections: Sequence[ContextSection], knowledge: LayerResult) -> EndedClaims:
@@ -331,7 +388,8 @@ def _report_pool(
         _append(builder.volatile, text)
         builder.entries += lines
         builder.layers[layer] = replace(result.line, ms=round(result.line.ms + ms / 2, 2), tokens=tokens)
-        builder.sections.append(_recall_line(layer, builder.request, result, lines, tokens))
+        line = _recall_line(layer, builder.request, result, lines, tokens)
+        builder.sections.append(replace(line, reason=_UNRELATED) if builder.unrelated else line)
 
 
 def _report_entries(builder: _PromptBuilder, block: EntryBlock, result: LayerResult) -> None:
@@ -389,11 +447,48 @@ def _add_rests(builder: _PromptBuilder, found: Sequence[tuple[ContextSection, Pr
         builder.sections[place] = replace(
             line, tokens=line.tokens + rest.tokens, action="cut" if rest.dropped else "kept", reason=reason
         )
-        builder.entries = [
-            replace(line, action="kept", reason=f"the rest of {section.path} is shown", tokens=unit.tokens)
-            if (unit := next((u for u in rest.units if u.entry_id == line.id and line.id), None)) else line
-            for line in builder.entries
-        ]  # fmt: skip
+        _report_rest(builder, section, rest)
+
+
+def _report_rest(builder: _PromptBuilder, section: ContextSection, rest: PromptSection) -> None:
+    """Report in the receipt that the entries of *rest* are shown after all."""
+    shown = {unit.entry_id: unit.tokens for unit in rest.units if unit.entry_id}
+    builder.entries = [
+        replace(line, action="kept", reason=f"the rest of {section.path} is shown", tokens=shown[line.id])
+        if line.id in shown else line
+        for line in builder.entries
+    ]  # fmt: skip
+
+
+def _add_small_rests(
+    builder: _PromptBuilder,
+    sections: Sequence[ContextSection],
+    found: Sequence[tuple[ContextSection, PromptSection]],
+    budget: Budget,
+) -> None:
+    """Put the parts of cut context files for which room was idle into their places, and name once what is missing.
+
+    The prefix of a small prompt is too short for any provider's cache, so it need not be the same for every message.
+    """
+    wholes = {section.name: with_rest(section, rest) for section, rest in found}
+    merged = [wholes.get(section.name) or _without_notice(section) for section in sections]
+    for section, rest in found:
+        fitted = wholes[section.name].fitted
+        place = next(i for i, line in enumerate(builder.sections) if line.name == section.name)
+        missing = len(fitted.dropped)
+        builder.sections[place] = replace(
+            builder.sections[place], tokens=fitted.tokens, action="cut" if missing else "kept",
+            reason=f"{missing} parts over the budget{section.cut_order}" if missing else "whole",
+        )  # fmt: skip
+        _report_rest(builder, section, rest)
+    stable: list[str] = []
+    for section in merged:
+        memory = builder.memory if section.progressive else None
+        _append(stable, memory.stable if memory is not None else section.fitted.text)
+    same = (one == other for one, other in zip(builder.stable, stable, strict=False))
+    builder.fixed_parts = next((place for place, equal in enumerate(same) if not equal), len(builder.stable))
+    builder.stable = stable
+    _append(builder.volatile, _small_closing(merged, budget, builder.count))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -539,7 +634,7 @@ def _receipt(builder: _PromptBuilder, budget: Budget) -> Receipt:
         window=budget.window,
         advice=advice(tokens, budget.window),
         sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        stable_prefix_tokens=count_long("".join([OPEN, *builder.stable])),
+        stable_prefix_tokens=count_long("".join([OPEN, *builder.stable[: builder.fixed_parts]])),
         unchanged_prefix_tokens=unchanged,
         sections=tuple(builder.sections),
         entries=tuple(builder.entries),

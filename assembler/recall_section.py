@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_home.documents.standing import Standing
 from agent_home.store.speakers import role_and_name
@@ -26,6 +26,7 @@ from .section import Count, defused
 
 __all__ = [
     "TURNS_SHOWN",
+    "Attempt",
     "PassageBlock",
     "RecalledPassage",
     "RecalledTurn",
@@ -49,6 +50,8 @@ _REPEATED_CHARS = 20
 _CHARS_PER_TOKEN = 8
 #: A text with fewer characters than this per token of the whole room surely fits into it.
 _LEAST_CHARS = 2
+#: More than the characters of a session's heading beside its address. A character of ASCII costs less than two tokens.
+_HEADING_CHARS = 64
 #: Minutes between two turns after which the later one shows its time.
 _PAUSE_MINUTES = 30
 #: Addresses of turns in a line of the daily log or in an entry.
@@ -105,6 +108,29 @@ class RecalledTurn(Protocol):
     def first(self) -> int: ...
     @property
     def last(self) -> int: ...
+
+
+class Attempt(NamedTuple):
+    """An attempt to show a passage: the *tokens* that it took, or the *reason* why it is left out.
+
+    Without tokens and reason, it needed the tokens *needed*, and only so many were *left*. A passage is tried several
+    times, so the receipt's line is made of the last attempt alone.
+    """
+
+    tokens: int = 0
+    reason: str = ""
+    needed: int | str = 0
+    left: int = 0
+
+    def line(self, layer: str, hit: RecalledPassage) -> EntryLine:
+        """Return the receipt's line about *hit*, which *layer* found."""
+        if self.tokens:
+            action, reason = "kept", _FOUND.format(layer)
+        else:
+            action, reason = "dropped", self.reason or no_room(self.needed, self.left)
+        return EntryLine(
+            id=hit.source, action=action, reason=reason, tokens=self.tokens, score=round(hit.score, 4)
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -170,21 +196,21 @@ class SessionBlock:
         self._starts = {(turn.session, turn.first): turn for turn in self.turns.values()}
         self._ends = {(turn.session, turn.last): turn for turn in self.turns.values()}
 
-    def add(self, hit: RecalledPassage) -> EntryLine:
-        """Add the turn of *hit* if it fits into the room left. Return its line of the receipt."""
+    def add(self, hit: RecalledPassage) -> Attempt:
+        """Add the turn of *hit* if it fits into the room left."""
         left, whole = self._left, self.room.whole - self._fence
         turn = self.turns.get(hit.source)
         if turn is not None and left * _CHARS_PER_TOKEN < len(turn.text) <= whole * _LEAST_CHARS:
-            return _line(hit, no_room(f"over {len(turn.text) // _CHARS_PER_TOKEN}", left))
+            return Attempt(0, "", f"over {len(turn.text) // _CHARS_PER_TOKEN}", left)
         excerpt = self._excerpt_of(hit, turn)
         if duplicate := self._duplicate_of(excerpt):
-            return _line(hit, f"the same text as {duplicate}")
+            return Attempt(0, f"the same text as {duplicate}")
         cost = self._added_cost(hit.session, excerpt)
         if cost > left:
-            return _line(hit, no_room(cost, left))
+            return Attempt(0, "", cost, left)
         self.shown.update(hit.also)
         self._keep(hit.session, excerpt, cost)
-        return _line(hit, _FOUND.format("L3"), cost)
+        return Attempt(cost)
 
     def _excerpt_of(self, hit: RecalledPassage, turn: RecalledTurn | None) -> _TurnExcerpt:
         """Return the whole *turn* of *hit*, or its passage if the turn is larger than the whole room."""
@@ -236,6 +262,8 @@ class SessionBlock:
         whole = self.room.whole - self._fence
         if not excerpt.text or len(excerpt.text) > whole * _CHARS_PER_TOKEN:
             return False
+        if excerpt.line.isascii() and 2 * (len(excerpt.line) + len(session) + _HEADING_CHARS) <= whole:
+            return True
         return self._cost(_heading(session, excerpt.ts)) + self._cost(excerpt.line) <= whole
 
     def _keep(self, session: str, excerpt: _TurnExcerpt, cost: int) -> None:
@@ -296,24 +324,24 @@ class PassageBlock:
 
     def add(
         self, hit: RecalledPassage, shown: Collection[str] = (), entries_shown: Callable[[], Collection[str]] = tuple
-    ) -> EntryLine:
-        """Add *hit* if it fits into the room left. Return its line of the receipt.
+    ) -> Attempt:
+        """Add *hit* if it fits into the room left.
 
         Lines of the daily log that tell only turns that are *shown* are left out. *entries_shown* returns the ids of
         entries that stand before this block.
         """
         if refusal := self._refusal(hit, entries_shown):
-            return _line(hit, refusal)
+            return Attempt(0, refusal)
         text = self._told(hit, shown)
         if text is not hit.text and hit.text.strip() and not text.strip():
-            return _line(hit, TURNS_SHOWN if self.claims.applied_to(hit.text).strip() else _TAKEN_BACK)
+            return Attempt(0, TURNS_SHOWN if self.claims.applied_to(hit.text).strip() else _TAKEN_BACK)
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
         if cost > left:
-            return _line(hit, no_room(cost, left))
+            return Attempt(0, "", cost, left)
         self.room.left = left - cost
         self._kept.append((hit, cost))
-        return _line(hit, _FOUND.format("L4"), cost)
+        return Attempt(cost)
 
     def _refusal(self, hit: RecalledPassage, entries_shown: Callable[[], Collection[str]]) -> str:
         """Return why the entry *hit* may not be shown, or an empty string."""
@@ -367,7 +395,7 @@ def tells_only(text: str, shown: Collection[str]) -> bool:
 
 
 def _all_shown(cited: Sequence[str], shown: Collection[str]) -> bool:
-    return bool(cited) and all(source in shown for source in cited)
+    return bool(cited) and all(map(shown.__contains__, cited))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -389,12 +417,6 @@ _TAKEN_BACK = "its claims were taken back"
 def no_room(needed: int | str, left: int) -> str:
     """Return the reason of a line that needs more tokens than are *left*."""
     return f"needs {needed} tokens, {max(left, 0)} were left of the pool"
-
-
-def _line(hit: RecalledPassage, reason: str, tokens: int = 0) -> EntryLine:
-    """Return the receipt's line about *hit*, which is kept if it cost tokens."""
-    action = "kept" if tokens else "dropped"
-    return EntryLine(id=hit.source, action=action, reason=reason, tokens=tokens, score=round(hit.score, 4))
 
 
 def duplicate_lines(hit: RecalledPassage) -> Iterator[EntryLine]:

@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from agent_home import storage
 from agent_home.clock import parse_time
@@ -110,8 +111,12 @@ def _recent(home: Home, since: datetime) -> list[SessionFile]:
     return heapq.nsmallest(_CANDIDATES, files, key=lambda file: (-file.mtime_ns, file.session))
 
 
+@lru_cache(maxsize=2 * _CANDIDATES)
 def _last_message(file: SessionFile) -> Message | None:
-    """Return the last whole message. It is read from the end, because a transcript may be long."""
+    """Return the last whole message. It is read from the end, because a transcript may be long.
+
+    A warm process reads a transcript again when its size or its time of change is another one.
+    """
     with storage.open_file(file.path) as stream:
         begin = max(0, file.size - _TAIL_BYTES)
         stream.seek(begin)

@@ -7,7 +7,7 @@ because a process that serves many prompts spends it once.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings, words_only
+from recall.embedding.query_cache import QueryCachingEmbedder
 from recall.errors import RecallError
 from recall.index.damage import is_marked
 from recall.index.file_scan import scan
@@ -27,7 +28,7 @@ from recall.settings import RecallSettings
 from .layers import RecallHits
 
 if TYPE_CHECKING:
-    from recall.embedding.embedder import Embedder, Vector
+    from recall.embedding.embedder import Embedder
 
 __all__ = ["HomeSearcher"]
 
@@ -60,8 +61,9 @@ class HomeSearcher:
             if isinstance(opened, NoEmbedder):
                 self._lasting = (words_only(opened.reason),)
             else:
-                self._embedder = _CachingEmbedder(opened)
+                self._embedder = QueryCachingEmbedder(opened)
         self._current: tuple[str, ...] = ()
+        self._place = home.index
         self._locked = False
         self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
@@ -141,13 +143,14 @@ class HomeSearcher:
         )
         archive = "archive" in layers
         ended = ended_entries(self._home) if archive else ()
-        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended)
+        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended, relevant=found.relevant)
 
     def _index(self) -> None:
         """Index changed files. A damaged index is rebuilt here when it was marked before."""
         if self._settings is None:
             return
         try:
+            self._place = self._home.index
             done = ensure_fresh(self._home, self._settings, self._embedder)
             self._current, self._locked = done.degraded, done.locked
         except OSError as error:
@@ -155,37 +158,7 @@ class HomeSearcher:
 
     def _rebuilt(self) -> bool:
         """Rebuild an index in which a search met damage, if that takes no time worth waiting for."""
-        if not is_marked(self._home.index) or sum(size for _, size in scan(self._home).values()) > _MOST_REBUILT_BYTES:
+        if not is_marked(self._place) or sum(size for _, size in scan(self._home).values()) > _MOST_REBUILT_BYTES:
             return False
         self._index()
-        return not is_marked(self._home.index)
-
-
-class _CachingEmbedder:
-    """An embedder that caches the vector of the last query, because three layers of a prompt search for it."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._last: tuple[str, Vector] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def fingerprint(self) -> str:
-        return self._inner.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._inner.dimension
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        return self._inner.embed(texts)
-
-    def embed_query(self, text: str) -> Vector:
-        last = self._last
-        if last is None or last[0] != text:
-            last = (text, self._inner.embed_query(text.encode("utf-8", "replace").decode("utf-8")))
-            self._last = last
-        return last[1]
+        return not is_marked(self._place)

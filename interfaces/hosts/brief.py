@@ -14,7 +14,9 @@ from datetime import datetime
 
 from agent_home.home import MEMORY, Home
 from agent_home.screening.injected_context import MARKED_CHARS, marked
+from agent_home.tokens import count_tokens
 from assembler.errors import WindowTooSmall
+from assembler.project import ProjectPart, project_part
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
 from assembler.section import defused
@@ -43,10 +45,14 @@ _LEFT_OUT = frozenset({
     "BOOTSTRAP.md", "IDENTITY.md", "KNOWLEDGE.md", "PRINCIPLES.md", "PROJECTS.md", "SOUL.md", "TOOLS.md"
 })  # fmt: skip
 _RECALL_WINDOW = 32_000
+#: Largest share of a brief for the project at hand. The user's page and preferences hold everywhere.
+_PROJECT_SHARE = 0.5
 
 
-def brief(home: Home, *, session: str, most_chars: int, now: datetime) -> str:
+def brief(home: Home, *, session: str, most_chars: int, now: datetime, cwd: str = "") -> str:
     """Return the brief for a session that starts, in at most *most_chars* characters.
+
+    What memory holds of the project of the folder *cwd* stands first.
 
     A session that goes on after its context was compacted gets the same brief, because the host dropped the first one.
     A home that cannot save what hosts say has a line about it on top.
@@ -55,8 +61,11 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime) -> str:
     head = f"{defused(problem)}\n\n" if problem else ""
     more = _MORE.format(shlex.join(program()), shlex.quote(str(home.root)))
     room = most_chars - MARKED_CHARS - len(head) - len(more) - 2
-    text = _fitting(home, session, room, now)
-    return marked(f"{head}{text.rstrip()}\n\n{more}")
+    part = _project_part(home, cwd, session, int(room * _PROJECT_SHARE))
+    project = f"{part.text}\n" if part.text else ""
+    request = Request(session=session, now=now, shown_entries=part.entries)
+    text = _fitting(home, request, room - len(project))
+    return marked(f"{head}{project}{text.rstrip()}\n\n{more}")
 
 
 def recall(home: Home, message: str, *, session: str, most_chars: int, now: datetime) -> str:
@@ -73,12 +82,23 @@ def recall(home: Home, message: str, *, session: str, most_chars: int, now: date
     return marked(text) if text.strip() else ""
 
 
-def _fitting(home: Home, session: str, room: int, now: datetime) -> str:
+def _project_part(home: Home, cwd: str, session: str, most_chars: int) -> ProjectPart:
+    """Return the part about the project at hand in at most *most_chars* characters."""
+    tokens = int(most_chars / _CHARS_PER_TOKEN)
+    for _ in range(_ATTEMPTS):
+        part = project_part(home, cwd, tokens, count_tokens, session=session)
+        if len(part.text) < most_chars:
+            return part
+        tokens = int(tokens * most_chars / len(part.text) * 0.95)
+    return ProjectPart()
+
+
+def _fitting(home: Home, request: Request, room: int) -> str:
     """Return the largest prompt of at most *room* characters, without its tags, else the start of a small one."""
     tokens, text = int(room / _CHARS_PER_TOKEN), ""
     for _ in range(_ATTEMPTS):
         try:
-            text = assemble(_for_hosts(home, tokens), Request(session=session, window=_window(tokens), now=now)).text
+            text = assemble(_for_hosts(home, tokens), replace(request, window=_window(tokens))).text
         except WindowTooSmall:
             tokens = int(tokens * 1.5)
             continue

@@ -85,7 +85,9 @@ def _answer(root: Path, event: HostEvent, most_chars: int) -> str:
         forget_first_prompt(root, event.session)
     if event.kind != "session-start":
         return ""
-    return _command(root, ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)])
+    forget_first_prompt(root, event.session)
+    arguments = ["brief", "--session", event.session, "--max-chars", str(most_chars), "--home", str(root)]
+    return _command(root, [*arguments, "--cwd", event.cwd] if event.cwd else arguments)
 
 
 def _without_known_message(event: HostEvent) -> HostEvent:

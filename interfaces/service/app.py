@@ -45,14 +45,6 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 Answerer = Callable[[Request], Awaitable[Response]]
 
 
-<<<<<<< HEAD
-def application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1 << 20) -> Starlette:
-    """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request."""
-    jobs = Jobs()
-    service = Service(
-        callers=callers, jobs=jobs, metrics=Metrics(lambda home: jobs.waiting(str(home.root))), activity=activity
-    )
-=======
 def application(
     callers: Callers, activity: Activity, *, jobs: Jobs | None = None, max_body_bytes: int = 1 << 20
 ) -> Starlette:
@@ -60,9 +52,9 @@ def application(
 
     *jobs* run the work behind requests. Whoever gives them closes them.
     """
-    jobs = jobs or Jobs()
-    service = Service(callers=callers, jobs=jobs, metrics=Metrics(lambda: jobs.waiting), activity=activity)
->>>>>>> hA
+    known_jobs = jobs or Jobs()
+    metrics = Metrics(lambda home: known_jobs.waiting(str(home.root)))
+    service = Service(callers=callers, jobs=known_jobs, metrics=metrics, activity=activity)
     endpoints = (*ENDPOINTS, *mem0.ENDPOINTS)
     described = json.dumps(document(endpoints)).encode()
 

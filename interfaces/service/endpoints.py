@@ -15,12 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agent_home.documents.entry import Entry, parse_entry
-<<<<<<< HEAD
-from agent_home.home import MEMORY
-from distill.entries.notes import Remembered
-=======
 from agent_home.home import MEMORY, Home
->>>>>>> hA
+from distill.entries.notes import Remembered
 from interfaces.answers import (
     cited_answer,
     finished_answer,
@@ -144,32 +140,17 @@ async def _messages(service: Service, caller: Caller, request: Request) -> Respo
 
 
 async def _close(service: Service, caller: Caller, request: Request) -> Response:
-<<<<<<< HEAD
-    agent, session = _agent(caller), caller.session(request.path_params["session"])
-    await run_in_threadpool(agent.require_session, session)
-    service.activity.begin()
-
-    def work() -> dict[str, Any]:
-        done = agent.close(session)
-        return closed_answer(done) if _reads_memory(caller) else {"session": session}
-
-    loop = asyncio.get_running_loop()
-
-    def ended() -> None:
-        loop.call_soon_threadsafe(service.activity.finish)
-
-    job = service.jobs.start("close", _owner(caller), work, ended, private=caller.audience != "owner")
-=======
-    session = request.path_params["session"]
+    session = caller.session(request.path_params["session"])
     await run_in_threadpool(_agent(caller).require_session, session)
-    promised = await run_in_threadpool(promise, caller.home, session, caller=caller.name, audience=caller.audience)
+    promised = await run_in_threadpool(
+        promise, caller.home, session, caller=caller.key or caller.name, audience=caller.audience
+    )
     job = start_closing(service.jobs, service.activity, caller.home, promised)
->>>>>>> hA
     return JSONResponse(job.as_dict(), 202, headers={"Location": f"/jobs/{job.id}", "Retry-After": "1"})
 
 
 async def _job(service: Service, caller: Caller, request: Request) -> Response:
-    job = service.jobs.find(request.path_params["job"], _job_owner(caller.home, caller.name))
+    job = service.jobs.find(request.path_params["job"], _job_owner(caller.home, caller.key or caller.name))
     if job is None:
         raise HttpProblem(404, "no such job. Jobs are forgotten when the service ends")
     return JSONResponse(job.as_dict(), 200 if job.state in {"done", "failed"} else 202)
@@ -288,18 +269,13 @@ def _require_memory(caller: Caller) -> None:
         raise HttpProblem(403, "the audience of this token does not read MEMORY.md")
 
 
-<<<<<<< HEAD
-def _owner(caller: Caller) -> str:
-    """Return whose a job is. A later token of the same name does not see it."""
-    return f"{caller.home.root}\0{caller.name}\0{caller.key}"
-
-
 def _status(done: Remembered) -> int:
     """Return the status for a note: stored, held back by the guard, or waiting for a person."""
     if done.quarantined:
         return 422
     return 202 if done.waits and not done.known else 200
-=======
+
+
 def start_closing(jobs: Jobs, activity: Activity, home: Home, promised: PromisedClosing) -> Job:
     """Queue the job of a promised closing. Call it in the event loop."""
     loop = asyncio.get_running_loop()
@@ -316,8 +292,8 @@ def start_closing(jobs: Jobs, activity: Activity, home: Home, promised: Promised
 
 
 def _job_owner(home: Home, caller: str) -> str:
+    """Return whose a job is. *caller* is the key of a token: a later one of the same name does not see it."""
     return f"{home.root}\0{caller}"
->>>>>>> hA
 
 
 async def parsed_body(request: Request, kind: type[B]) -> B:

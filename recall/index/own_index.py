@@ -2,16 +2,21 @@
 
 An index is believed only if it carries the random token that also stands in the machine state, signed with the machine
 key. Passages of another index would go into prompts although no guard has seen them.
+
+A connection that is kept between searches is checked once, and again when the record of the token changes. It is kept
+only for the file that it was opened for (``recall.index.readers``), so another index is always checked.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import apsw
 
@@ -30,6 +35,10 @@ __all__ = ["MARK", "new_token", "open_own", "open_own_or_none", "own_token", "re
 MARK = "token"
 _FILE = "index.json"
 _BYTES = 16
+#: Place, inode, size and time of change of the record of the token.
+_Record = tuple[str, int, int, int]
+#: Connections to indexes of this machine, with the record that they were checked against.
+_CHECKED: WeakKeyDictionary[apsw.Connection, _Record] = WeakKeyDictionary()
 
 
 def open_own(home: Home) -> apsw.Connection | None:
@@ -58,8 +67,22 @@ def reading_own(home: Home, index: Path) -> Iterator[apsw.Connection | None]:
     """
     with reading(index) as conn:
         if conn is not None:
-            _require_own(home, conn)
+            checked = _CHECKED.get(conn)
+            if checked is None or checked != _record(checked[0]):
+                record = _record(str(home.machine / _FILE))
+                _require_own(home, conn)
+                if record is not None:
+                    _CHECKED[conn] = record
         yield conn
+
+
+def _record(place: str) -> _Record | None:
+    """Return which version of the token's record is at *place*, or ``None`` where there is none."""
+    try:
+        status = os.lstat(place)
+    except OSError:
+        return None
+    return place, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def _require_own(home: Home, conn: apsw.Connection) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -34,6 +34,7 @@ __all__ = ["PassageTable", "Segment", "load_table", "log_change", "resident_tabl
 Ints = npt.NDArray[np.int64]
 Columns = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+_Answer = TypeVar("_Answer")
 _FEATURES = ("ids", "files", "ordinals", "layers", "lengths", "days", "users", "asks")
 #: Searches of an index by one process that are answered without a table.
 _SEARCHES_BEFORE = 8
@@ -226,6 +227,8 @@ class PassageTable:
     files: int
     text_words: int
     all_words: int
+    #: The last answers of :meth:`answered`.
+    _answers: dict[str, tuple[Hashable, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
     #: What searches of this state have read of its rows, by kind and key. See :meth:`remember`.
     _read: dict[str, dict[Any, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -253,6 +256,17 @@ class PassageTable:
         if len(known) + len(found) > _MOST_READ:
             known.clear()
         known.update(islice(found.items(), _MOST_READ))
+
+    def answered(self, kind: str, key: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        """Return *answer* to the question *key*. The last one of each *kind* is kept: the layers of a prompt ask alike.
+
+        The answer must not be changed.
+        """
+        known = self._answers.get(kind)
+        if known is None or known[0] != key:
+            known = self._answers[kind] = key, answer()
+        found: _Answer = known[1]
+        return found
 
     def windows_of(self, ids: Sequence[int]) -> ContextWindows:
         """Return the context windows that hold the passages *ids*, in order of file and number."""

@@ -41,12 +41,14 @@ def reading(path: Path) -> Iterator[apsw.Connection | None]:
     """
     file = _file(path)
     conn = _kept(file)
-    if conn is None:
-        conn = schema.open_reader(path)
+    opened = None if conn is not None else schema.open_reader(path)
+    conn = conn or opened
     if conn is None:
         yield None
         return
     try:
+        if opened is not None and _KEPT:
+            conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB:d}")
         conn.execute("BEGIN")
         yield conn
         conn.execute("ROLLBACK")
@@ -101,7 +103,6 @@ def _keep(file: _File | None, conn: apsw.Connection) -> None:
     """Keep *conn* for the next reader. Close the connection that was used longest ago where there are too many."""
     closed = [conn]
     if file is not None and not conn.readonly("main") and _KEPT:
-        conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB:d}")
         with _LOCK:
             _IDLE[id(conn)] = (file, conn)
             closed = [_IDLE.popitem(last=False)[1][1] for _ in range(len(_IDLE) - _KEPT)]

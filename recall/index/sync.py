@@ -231,26 +231,19 @@ def _state(home: Home, settings: RecallSettings, found: Mapping[str, tuple[int, 
     Raises:
         IndexBusy: another program holds the index locked.
     """
+    index = home.index
     try:
-        conn = own_index.open_own(home)
+        with own_index.reading_own(home, index) as conn:
+            if conn is None or damage.is_marked(index):
+                return False, 0
+            pending = passage_store.count_pending(conn)
+            if _signature(home, settings).items() - schema.read_meta(conn).items():
+                return False, pending
+            known = passage_store.file_statuses(conn)
     except schema.IndexBusy:
         raise
-    except schema.IndexCorrupt:
+    except (schema.IndexCorrupt, *schema.CORRUPTION_ERRORS):
         return False, 0
-    if conn is None:
-        return False, 0
-    if damage.is_marked(home.index):
-        conn.close()
-        return False, 0
-    try:
-        pending = passage_store.count_pending(conn)
-        if _signature(home, settings).items() - schema.read_meta(conn).items():
-            return False, pending
-        known = passage_store.file_statuses(conn)
-    except schema.CORRUPTION_ERRORS:
-        return False, 0
-    finally:
-        conn.close()
     return known == found, pending
 
 

@@ -11,6 +11,7 @@ import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import apsw
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 Vectors = npt.NDArray[np.float32]
+_Number = TypeVar("_Number", np.float32, np.float64)
 _SESSIONS = LAYERS.index("sessions")
 #: Turns whose windows are computed in one transaction. It bounds memory and the time of the write lock.
 _WINDOW_BATCH = 1000
@@ -48,7 +50,6 @@ _LARGEST = 127
 _DECIMALS = 9
 #: Vectors that are compared at once.
 _BLOCK = 128
-_NO_SCORES = np.empty(0)
 
 
 def quantize(vectors: Vectors) -> npt.NDArray[np.int8]:
@@ -139,41 +140,40 @@ def nearest_of(
     passages: npt.NDArray[np.int64], stored: npt.NDArray[np.int8], vector: Vectors, limit: int
 ) -> dict[int, float]:
     """Return the *limit* of *passages* whose *stored* vectors are nearest to *vector*, best first, with cosines."""
-    if not len(passages):
-        return {}
-    distances, lengths = _rounded_distances(stored, vector)
-    best = np.lexsort((-passages, distances))[:limit]
-    best = best[np.isfinite(distances[best])]  # a vector of zeros has no cosine
-    exact = vector.astype(np.float64)
-    products = [block.astype(np.float64) @ exact for block in _blocks(stored[best])]
+    if len(passages) > limit:
+        best = np.lexsort((-passages, _rounded_distances(stored, vector)))[:limit]
+        passages, stored = passages[best], stored[best]
+    exact, products, lengths = vector.astype(np.float64), np.empty(len(stored)), np.empty(len(stored))
+    for at, numbers in _blocks(stored, np.float64):
+        products[at : at + len(numbers)] = numbers @ exact
+        lengths[at : at + len(numbers)] = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
     # Sums in another order differ in the last digits, and a rebuilt index must give the same order.
-    scores = np.round(np.concatenate([*products, _NO_SCORES]) / np.maximum(lengths[best], 1.0), _DECIMALS)
-    order = np.lexsort((passages[best], -scores))
-    return dict(zip(passages[best][order].tolist(), scores[order].tolist(), strict=True))
+    scores = np.round(products / np.maximum(lengths, 1.0), _DECIMALS)
+    order = np.lexsort((passages, -scores))
+    order = order[lengths[order] > 0]  # a vector of zeros has no cosine
+    return dict(zip(passages[order].tolist(), scores[order].tolist(), strict=True))
 
 
-def _rounded_distances(stored: npt.NDArray[np.int8], vector: Vectors) -> tuple[Vectors, npt.NDArray[np.float64]]:
-    """Return the cosine distances to *vector* in eight bits, and the lengths of *stored*.
+def _rounded_distances(stored: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
+    """Return the cosine distances of *stored* to *vector* in eight bits. Sums of whole numbers are exact in any order.
 
-    Sums of whole numbers are exact in any order.
+    A vector of zeros has no distance, and comes last.
     """
     rounded = quantize(vector[None, :])[0].astype(np.float32)
     products, squares = np.empty(len(stored)), np.empty(len(stored))
-    at = 0
-    for block in _blocks(stored):
-        numbers = block.astype(np.float32)
-        products[at : at + len(block)] = numbers @ rounded
-        squares[at : at + len(block)] = np.einsum("ij,ij->i", numbers, numbers)
-        at += len(block)
-    lengths = np.sqrt(squares)
+    for at, numbers in _blocks(stored, np.float32):
+        products[at : at + len(numbers)] = numbers @ rounded
+        squares[at : at + len(numbers)] = np.einsum("ij,ij->i", numbers, numbers)
     with np.errstate(invalid="ignore"):
-        distances = 1.0 - products / (lengths * np.sqrt(np.float64(rounded @ rounded)))
-    return distances.astype(np.float32), lengths
+        distances = 1.0 - products / (np.sqrt(squares) * np.sqrt(np.float64(rounded @ rounded)))
+    return np.asarray(distances, np.float32)
 
 
-def _blocks(vectors: npt.NDArray[np.int8]) -> Iterator[npt.NDArray[np.int8]]:
-    """Yield *vectors* some at a time: larger arrays would get fresh memory from the system for every search."""
-    return (vectors[at : at + _BLOCK] for at in range(0, len(vectors), _BLOCK))
+def _blocks(
+    vectors: npt.NDArray[np.int8], dtype: type[_Number]
+) -> Iterator[tuple[int, npt.NDArray[_Number]]]:
+    """Yield the first place of some *vectors* and them as numbers: larger arrays would get fresh memory every time."""
+    return ((at, vectors[at : at + _BLOCK].astype(dtype)) for at in range(0, len(vectors), _BLOCK))
 
 
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:

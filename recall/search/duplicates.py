@@ -91,18 +91,22 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
     similar: dict[int, list[int]] = {}  # places of the first statements, by the hashes of their signatures
     if count < 1:
         return groups
+    similar_to = similar.keys()
     for hit in hits:
         content = passage_content(hit)
-        near = _candidates(content.wording, similar, equal)
+        wording = content.wording
+        near = equal.get(wording.joined, ())
+        if not similar_to.isdisjoint(wording.signature):
+            near = [*near, *_similar(wording, similar)]
         place = next((at for at in near if known[at].repeats(content)), None) if near else None
         if place is not None:
             groups[place].append(hit)
             continue
         if len(groups) == count:
             break
-        equal.setdefault(content.wording.joined, []).append(len(groups))
+        equal.setdefault(wording.joined, []).append(len(groups))
         if len(groups) < _COMPARED:
-            for code in content.wording.signature:
+            for code in wording.signature:
                 similar.setdefault(code, []).append(len(groups))
         known.append(content)
         groups.append([hit])
@@ -116,9 +120,6 @@ def representative(group: Sequence[Hits]) -> Hits:
     return max(alike, key=lambda hit: hit.ts)
 
 
-def _candidates(wording: Wording, similar: Mapping[int, list[int]], equal: Mapping[str, list[int]]) -> Sequence[int]:
-    """Return the places of the statements that *wording* may repeat: equal ones, then similar ones."""
-    if similar.keys().isdisjoint(wording.signature):
-        return equal.get(wording.joined, ())
-    found = {at for code in wording.signature for at in similar.get(code, ())}
-    return [*equal.get(wording.joined, ()), *sorted(found)]
+def _similar(wording: Wording, similar: Mapping[int, list[int]]) -> Sequence[int]:
+    """Return the places of the statements that *wording* may nearly repeat."""
+    return sorted({at for code in wording.signature if code in similar for at in similar[code]})

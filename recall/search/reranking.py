@@ -147,11 +147,15 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The sum for each passage and its unweighted parts. *found* marks the passages that answer at all."""
+    """The sum for each passage and its unweighted parts. *found* marks the passages that answer at all.
+
+    *information* is the rarity of the query's words that the best passage has, in nats.
+    """
 
     total: Floats
     found: Flags
     parts: dict[str, Floats]
+    information: float = 0.0
 
 
 def rank(
@@ -166,7 +170,7 @@ def rank(
     *groups* has BM25 by file. Without *nearest* the vectors have no weight.
     """
     sessions = windows.layers == "sessions"
-    lexical, speaker = _words(windows, sessions, query, weights)
+    lexical, speaker, whole = _words(windows, sessions, query, weights)
     parts: dict[str, Floats] = {}
     if query.terms:
         parts = {"lexical": lexical, "speaker": speaker}
@@ -200,13 +204,17 @@ def rank(
     if archived.any():
         parts["archive"] = -np.abs(total) * archived * (1 - weights.archive_weight)
         total += parts["archive"]
-    return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts)
+    information = whole * float((lexical + speaker).max(initial=0.0))
+    return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts, information=information)
 
 
 def _words(
     windows: ContextWindows, sessions: Flags, query: QueryFeatures, weights: RankingWeights
-) -> tuple[Floats, Floats]:
-    """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker."""
+) -> tuple[Floats, Floats, float]:
+    """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker.
+
+    The third value is the rarity of all of the query's words.
+    """
     lexical, speaker = np.zeros(len(windows)), np.zeros(len(windows))
     norm = 1 - weights.length_norm + weights.length_norm * windows.lengths / max(query.mean_words, 1.0)
     steps = _steps(windows, sessions, weights)
@@ -229,7 +237,7 @@ def _words(
             np.maximum(best[:-distance], later * own[distance:], out=best[:-distance])
         # A name in the text is mostly the person spoken to. The speaker's own name shows better whom a turn is about.
         lexical += term.rarity * (best * ~sessions if name else best)
-    return (lexical / whole, speaker / whole) if whole else (lexical, speaker)
+    return (lexical / whole, speaker / whole, whole) if whole else (lexical, speaker, 0.0)
 
 
 def _steps(windows: ContextWindows, sessions: Flags, weights: RankingWeights) -> Sequence[tuple[int, Floats, Floats]]:

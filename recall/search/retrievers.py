@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..embedding.model import words_only
+from ..embedding.query_cache import QueryCachingEmbedder
 from ..index import damage, schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
@@ -69,12 +71,16 @@ _MOST_BEGUN = 200
 
 @dataclass(slots=True, kw_only=True)
 class LexicalResult:
-    """Passages by BM25, files by BM25, and the question's terms with their rarity."""
+    """Passages by BM25, files by BM25, and the question's terms with their rarity.
+
+    *indexed* counts the passages of the index.
+    """
 
     passages: dict[int, float] = field(default_factory=dict)
     groups: dict[int, float] = field(default_factory=dict)
     terms: tuple[QueryTerm, ...] = ()
     mean_words: float = 1.0
+    indexed: int = 0
     problem: str = ""
     ms: float = 0.0
 
@@ -103,6 +109,7 @@ def retrieve_by_words(
     start = time.perf_counter()
     result = LexicalResult()
     if not query.match:
+        result.indexed, _ = (ResidentWords(table, {}) if table else _IndexedWords(conn, Fts5Stemmer(conn))).totals()
         return result
     if deadline_ms <= 0:
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
@@ -111,8 +118,13 @@ def retrieve_by_words(
         stemmer = Fts5Stemmer(conn)
         spellings = [spelling for term in query.spellings for spelling in term]
         words = ResidentWords.of(table, spellings, stemmer) or _IndexedWords(conn, stemmer)
-        terms, result.mean_words = _weighted_terms(words, query)
+        if table is not None and isinstance(words, ResidentWords):
+            look = partial(_weighted_terms, words, query)
+            terms, result.mean_words = table.answered("terms", query.spellings, look)
+        else:
+            terms, result.mean_words = _weighted_terms(words, query)
         result.terms = tuple(found.term for found in terms)
+        result.indexed, _ = words.totals()
         chosen = _rarest_terms(terms, _POSTINGS) or [query.match]
         passages = words.best_passages(chosen, limit, scope)
         result.groups = words.best_files(chosen, _GROUPS)
@@ -242,13 +254,19 @@ class _WeightedTerm:
 
 
 class PendingVectors:
-    """A vector search in a thread of its own. Its result is taken once, and nobody waits for it longer."""
+    """A vector search in a thread of its own. Its result is taken once, and nobody waits for it longer.
 
-    def __init__(self, look: Callable[[], VectorResult]) -> None:
+    One that is done *at_once* has no thread.
+    """
+
+    def __init__(self, look: Callable[[], VectorResult], *, at_once: bool = False) -> None:
         self._look = look
         self._done = threading.Event()
         self._result = VectorResult()
-        threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
+        if at_once:
+            self._run()
+        else:
+            threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
     def wait(self, ms: float) -> None:
         """Return when the vectors are found, or after *ms* milliseconds."""
@@ -273,7 +291,11 @@ class PendingVectors:
 def start_vector_retrieval(
     path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int, *, keep: bool = False
 ) -> PendingVectors:
-    """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory."""
+    """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory.
+
+    If the query's vector is at hand too, the look takes less time than a thread, and is done at once.
+    """
+    text = query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8")
 
     def look() -> VectorResult:
         if embedder is None:
@@ -287,12 +309,12 @@ def start_vector_retrieval(
                 return (
                     VectorResult()
                     if conn is None
-                    else _nearest_vectors(conn, path, query, embedder, scope, limit, keep=keep)
+                    else _nearest_vectors(conn, path, text, embedder, scope, limit, keep=keep)
                 )
         except schema.CORRUPTION_ERRORS as error:
             return VectorResult(problem=damage.mark(path, error))
 
-    return PendingVectors(look)
+    return PendingVectors(look, at_once=keep and isinstance(embedder, QueryCachingEmbedder) and embedder.knows(text))
 
 
 def candidate_count(vectors: int, limit: int) -> int:
@@ -319,14 +341,16 @@ def _nearest_vectors(
         return VectorResult(problem="no passage has a vector yet, so search uses words only. Run `memory sync`")
     if (problem := model_mismatch(recorded, embedder)) is not None:
         return VectorResult(problem=f"{problem}. Search uses words only until then")
-    vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
+    vector = embedder.embed_query(query)
     codes = load_binary_vectors(conn, path, embedder.dimension, keep_stored=keep)
     (code,) = binarize(vector[None, :], recorded_centroid(recorded))
     eligible = codes.eligible(scope.layers, json.loads(scope.files) if scope.files is not None else None)
     compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
-    places = np.union1d(looked["vector"], looked["window"])
+    chosen = np.zeros(len(codes.ids), np.bool_)
+    chosen[looked["vector"]] = chosen[looked["window"]] = True
+    places = np.flatnonzero(chosen)
     if codes.stored is None:
         passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
     else:

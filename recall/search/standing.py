@@ -19,10 +19,10 @@ from ..index import schema
 from ..index.own_index import reading_own
 from ..index.passage_table import PassageTable, resident_table
 
-__all__ = ["EntryStandings", "FoundEntry", "ended_entries"]
+__all__ = ["ENTRY_LAYERS", "EntryStandings", "FoundEntry", "ended_entries"]
 
 #: Layers whose files have entries.
-_LAYERS = ("memory", "archive")
+ENTRY_LAYERS = ("memory", "archive")
 #: Texts that a process keeps as entries: about a kilobyte each.
 _KEPT = 4_096
 _ENTRY_FILES = f"f.layer IN ('memory', 'archive') AND f.path NOT LIKE '{ARCHIVED_DAILY}%'"
@@ -81,7 +81,7 @@ class EntryStandings:
 
     def of(self, text: str, layer: str) -> Standing | None:
         """Return the standing of the entry that *text* is, or ``None`` if it is none."""
-        entry = _entry(text) if layer in _LAYERS else None
+        entry = _entry(text) if layer in ENTRY_LAYERS else None
         if entry is None:
             return None
         self._load()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from graphlib import TopologicalSorter
 
 import apsw
@@ -20,6 +22,7 @@ from agent_home.documents.entry import ENTRY_ID, parse_entry
 
 from ..index import schema
 from ..index.context_window import ContextWindows
+from ..index.passage_table import PassageTable
 from .reranking import DECIMALS, Ranking
 
 __all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
@@ -31,14 +34,25 @@ _ENTRIES = ("memory", "archive")
 _SELECT_LINKS = """
 SELECT p.text FROM json_each(?) found JOIN passages p ON p.id = found.value WHERE instr(p.text, 'Supersede')
 """
+_SELECT_ANY = """
+SELECT 1 FROM files f JOIN passages p ON p.file = f.id
+WHERE f.layer IN ('memory', 'archive') AND instr(p.text, 'Supersede') LIMIT 1
+"""
 _SELECT_NAMED = """
 SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) found
 JOIN passages p ON p.id = found.value WHERE entry IN (SELECT value FROM json_each(?))
 """
 
 
-def apply_supersession(conn: apsw.Connection, windows: ContextWindows, ranking: Ranking) -> Ranking:
-    """Return *ranking* with every superseded entry below those that supersede it, where both were found."""
+def apply_supersession(
+    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, table: PassageTable | None = None
+) -> Ranking:
+    """Return *ranking* with every superseded entry below those that supersede it, where both were found.
+
+    A *table* remembers whether there is any link between entries.
+    """
+    if table is not None and not table.answered("links", None, partial(schema.rows, conn, _SELECT_ANY)):
+        return ranking
     places = np.flatnonzero(ranking.found & np.isin(windows.layers, _ENTRIES))
     if not len(places):
         return ranking
@@ -57,7 +71,7 @@ def apply_supersession(conn: apsw.Connection, windows: ContextWindows, ranking: 
         for place in named[name]:
             moved[place] = score - ranking.total[place]
     parts = {**ranking.parts, "supersession": moved} if moved.any() else ranking.parts
-    return Ranking(total=np.round(ranking.total + moved, DECIMALS), found=ranking.found, parts=parts)
+    return replace(ranking, total=np.round(ranking.total + moved, DECIMALS), parts=parts)
 
 
 def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:

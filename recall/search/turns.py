@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import apsw
@@ -26,6 +27,8 @@ __all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
 
 #: Most passages of a turn that is returned whole: more than any prompt has room for.
 _MOST_PARTS = 24
+#: File and first place of a turn.
+_PLACE = itemgetter(0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +94,10 @@ def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner
 
 
 class _PlacedTurn(NamedTuple):
-    """A turn, the *path* of its file, and the number of that in the index."""
+    """A turn, its *first* place in its file, the *path* of that, and the number of that in the index."""
 
     file: int
+    first: int
     path: str
     turn: IndexedTurn
 
@@ -106,14 +110,14 @@ def _read(conn: apsw.Connection, table: PassageTable | None, sources: Collection
     missing = sorted(source for source in sources if source not in known)
     if missing:
         turns = _turns(schema.rows(conn, _SELECT, (json.dumps(missing), LAYER_CODES["sessions"])))
-        kept = table.remembered("turn", [(turn.file, turn.turn.first) for turn in turns])
-        turns = [kept.get((turn.file, turn.turn.first), turn) for turn in turns]  # each is kept once
+        kept = table.remembered("turn", [turn[:2] for turn in turns])
+        turns = [kept.get(turn[:2], turn) for turn in turns]  # each is kept once
         fresh = _with_neighbours(turns, missing)
         known |= fresh
-        table.remember("turn", {(turn.file, turn.turn.first): turn for turn in turns})
+        table.remember("turn", {turn[:2]: turn for turn in turns})
         table.remember("turns", fresh)
     found = {id(turn): turn for group in known.values() for turn in group}
-    return sorted(found.values(), key=lambda turn: (turn.file, turn.turn.first))
+    return sorted(found.values(), key=_PLACE)
 
 
 def _with_neighbours(turns: Sequence[_PlacedTurn], sources: Collection[str]) -> dict[str, tuple[_PlacedTurn, ...]]:
@@ -142,5 +146,5 @@ def _turns(rows: Iterable[tuple[Any, ...]]) -> list[_PlacedTurn]:
         turn = IndexedTurn(
             source=source, session=session, name=name, role=role, ts=ts, text=text, first=first, last=parts[-1][3]
         )
-        turns.append(_PlacedTurn(file, path, turn))
+        turns.append(_PlacedTurn(file, first, path, turn))
     return turns

@@ -10,10 +10,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from ..index.binary_quantization import in_layers
 from ..index.passage_table import PassageTable, Segment
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from .scope import Scope
@@ -66,11 +68,7 @@ class ResidentWords:
 
     def best_passages(self, expressions: Sequence[str], limit: int, scope: Scope) -> dict[int, float]:
         """Return the *limit* passages in *scope* with the best scores."""
-        average = self._table.all_words / max(self._table.passages, 1)
-        columns = [self._columns(self._phrases[expression], across=False) for expression in expressions]
-        rows = [[found >> 1 for found in phrase] for phrase in columns]
-        sizes = [segment.sizes for segment in self._table.segments]
-        scored = _bm25(rows, sizes, self._table.passages, average)
+        scored = self._table.answered("passages", self._key(expressions), partial(self._scored_passages, expressions))
         found = []
         for segment, (places, scores) in zip(self._table.segments, scored, strict=True):
             kept = _allowed(segment, places, scope)
@@ -79,12 +77,28 @@ class ResidentWords:
 
     def best_files(self, expressions: Sequence[str], limit: int) -> dict[int, float]:
         """Return the *limit* files with the best scores."""
+        key = (*self._key(expressions), limit)
+        return dict(self._table.answered("files", key, partial(self._best_files, expressions, limit)))
+
+    def _scored_passages(self, expressions: Sequence[str]) -> list[_Scored]:
+        """Return for each segment the passages that have an expression, and their scores."""
+        average = self._table.all_words / max(self._table.passages, 1)
+        columns = [self._columns(self._phrases[expression], across=False) for expression in expressions]
+        rows = [[found >> 1 for found in phrase] for phrase in columns]
+        sizes = [segment.sizes for segment in self._table.segments]
+        return _bm25(rows, sizes, self._table.passages, average)
+
+    def _best_files(self, expressions: Sequence[str], limit: int) -> dict[int, float]:
         average = self._table.all_words / max(self._table.files, 1)
         columns = [self._columns(self._phrases[expression], across=True) for expression in expressions]
         segments = self._table.segments
         rows = [[part.file[found >> 1] for part, found in zip(segments, phrase, strict=True)] for phrase in columns]
         scored = _bm25(rows, [segment.file_sizes for segment in segments], self._table.files, average)
         return _best([(part.file_ids[at], scores) for part, (at, scores) in zip(segments, scored, strict=True)], limit)
+
+    def _key(self, expressions: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Return the words of *expressions*, which say what is looked for."""
+        return tuple(self._phrases[expression] for expression in expressions)
 
     def _having(self, code: int) -> tuple[int, int]:
         """Return how many passages have a word in their text, and in their heading."""
@@ -100,7 +114,7 @@ def _allowed(segment: Segment, places: Ints, scope: Scope) -> npt.NDArray[np.boo
     """Mark those of *places* that are in *scope*."""
     allowed = np.ones(len(places), np.bool_)
     if scope.layers is not None:
-        allowed &= np.isin(segment.layers[places], np.array(scope.layers, np.uint8))
+        allowed &= in_layers(segment.layers[places], scope.layers)
     if scope.files is not None:
         allowed &= np.isin(segment.windows.files[places], np.array(json.loads(scope.files), np.int64))
     return allowed

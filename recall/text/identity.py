@@ -77,21 +77,24 @@ class Wording:
     @property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """The pairs of successive words."""
-        return frozenset(pairwise(self.words))
+        return _pairs(self.joined)
 
     def repeats(self, other: Wording) -> bool:
         """Return whether both texts say the same."""
-        shorter = min(len(self.words), len(other.words))
-        if shorter < _LEAST_WORDS:
-            return False
         if self.joined == other.joined:
-            return True
-        small, large = sorted((self.size, other.size))
-        if shorter < _LEAST_NEARLY or small < _NEARLY * large:
+            return len(self.words) >= _LEAST_WORDS
+        small, large = (self.size, other.size) if self.size < other.size else (other.size, self.size)
+        if small < _NEARLY * large or min(len(self.words), len(other.words)) < _LEAST_NEARLY:
             return False
         common = len(self.pairs & other.pairs)
         alike = common >= _NEARLY * (small + large - common)
         return alike and _distinctive(self.words) == _distinctive(other.words)
+
+
+@lru_cache(maxsize=1024)
+def _pairs(joined: str) -> frozenset[tuple[str, str]]:
+    """Return the pairs of successive words. Some statements are compared with many others."""
+    return frozenset(pairwise(joined.split(" ")))
 
 
 def _signature(pairs: Collection[tuple[str, str]]) -> tuple[int, ...]:

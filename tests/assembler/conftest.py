@@ -43,6 +43,7 @@ class FakeSearcher:
     ended: tuple[Entry, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
     load_ms: float = 1.5
+    relevant: bool = True
 
     def search(
         self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float,
@@ -54,7 +55,7 @@ class FakeSearcher:
         if self.error is not None:
             raise self.error
         hits = [hit for layer in layers for hit in self.hits.get(layer, ()) if hit.session not in exclude]
-        return RecallHits(hits=hits[:k], degraded=self.degraded, ended=self.ended)
+        return RecallHits(hits=hits[:k], degraded=self.degraded, ended=self.ended, relevant=self.relevant)
 
 
 @pytest.fixture(scope="session")

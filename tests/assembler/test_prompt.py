@@ -167,6 +167,15 @@ def test_the_receipt_has_the_contracts_keys(written: Written, now: datetime, fin
     assert (data["window"], data["tier"], data["advice"]) == (200_000, "50K", "comfortable")
 
 
+def test_hits_no_better_than_chance_are_not_recalled(written: Written, now: datetime, finder: Any, found: Any) -> None:
+    hits = {"sessions": [found(source="s#1", text="yes, the clinic called", session="s")]}
+    asked = Request(now=now, message="yes")
+    assert "clinic" in assemble(written({}), asked, finder(hits)).text
+    receipt = assemble(written({}), asked, finder(hits, relevant=False))
+    assert "clinic" not in receipt.text
+    assert section(receipt, "Recalled sessions").reason == "nothing fits the message better than chance"
+
+
 def test_every_context_file_has_a_line_with_a_reason(written: Written, now: datetime) -> None:
     home = written({"SOUL.md": "Kind.\n", "AGENT.md": "# Agent\n\n## Nothing\n", "USER.md": b"\xff\xfe"})
     receipt = assemble(home, Request(now=now))
@@ -184,19 +193,30 @@ def test_cuts_are_in_the_prompt_and_in_the_receipt(written: Written, now: dateti
     )
     receipt = assemble(home, Request(now=now, window=8_000))
     line = section(receipt, "USER")
-    cuts = re.findall(r"^\[(\d+) parts cut: see USER.md\]$", receipt.text, re.MULTILINE)
-    assert len(cuts) == 2  # in the prefix, and in the rest that idle room shows
     assert line.action == "cut"
-    assert line.reason == f"{cuts[1]} parts over the budget, newest parts cut first"
-    assert receipt.text.count("- fact") == 99 - int(cuts[1])
+    left_out = 99 - receipt.text.count("- fact")
+    assert line.reason == f"{left_out} parts over the budget, newest parts cut first"
     assert line.tokens >= 200
+
+
+def test_a_small_prompt_shows_a_file_in_one_place_and_names_once_what_is_missing(written: Written, now: datetime) -> None:
+    bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(60))
+    home = written(dict.fromkeys(("SOUL.md", "USER.md", "PROJECTS.md", "KNOWLEDGE.md"), f"# T\n\n{bullets}"))
+    receipt = assemble(home, Request(now=now, window=8_000))
+    assert "The rest of" not in receipt.text
+    assert receipt.text.count("# T\n") == 3
+    assert [receipt.text.count(name) for name in ("SOUL.md", "PROJECTS.md", "KNOWLEDGE.md")] == [0, 1, 1]
+    closing = "[Shown in part: PROJECTS.md. Not shown: KNOWLEDGE.md. Read the files, or search with `memory search`]"
+    assert receipt.text.endswith(f"{closing}\n\n</agent-home>\n")
+    assert receipt.tokens <= receipt.budget
+    assert receipt.stable_prefix_tokens < 10  # SOUL, the first file, needed idle room
 
 
 def test_a_file_in_two_parts_costs_more_than_the_whole_and_the_receipt_says_how_much(
     written: Written, now: datetime
 ) -> None:
-    home = written({"SOUL.md": "# Soul\n\n" + "".join(f"Paragraph {n} {'is kind ' * 9}.\n\n" for n in range(24))})
-    line = section(assemble(home, Request(now=now, window=5_000)), "SOUL")
+    home = written({"SOUL.md": "# Soul\n\n" + "".join(f"Paragraph {n} {'is kind ' * 9}.\n\n" for n in range(1_000))})
+    line = section(assemble(home, Request(now=now, window=64_000)), "SOUL")
     assert line.action == "kept"
     assert line.tokens > line.full_tokens
     assert line.reason == f"whole, in two parts, which cost {line.tokens - line.full_tokens} tokens more"
@@ -212,7 +232,7 @@ def test_a_giant_block_is_dropped_with_a_notice_and_the_rest_is_shown(
     )
     assert section(receipt, name[:-3]).action == "dropped"
     assert "no part of it fits" in section(receipt, name[:-3]).reason
-    assert f"[Left out: {name}]" in receipt.text
+    assert f"[Not shown: {name}. " in receipt.text
     assert "giant" not in receipt.text
     rest = [text for path, text in files.items() if path != name]
     assert all(text in receipt.text for text in rest)
@@ -250,7 +270,7 @@ def test_protected_files_are_whole_while_room_is_idle(
     assert section(receipt, "SOUL").action == section(receipt, "IDENTITY").action == "kept"
     hits = [found(source=f"s#{n}", session="s", text=f"said {n} {'w ' * 60}") for n in range(99)]
     full = assemble(home, Request(now=now, window=window, message="why?"), finder({"sessions": hits}))
-    assert stable_text(full) == stable_text(receipt)
+    assert "line 19" not in full.text
     assert full.layers["L3"].tokens > 0.5 * full.budget
 
 
@@ -294,7 +314,7 @@ def test_generated_indexes_are_cut_first(written: Written, now: datetime) -> Non
     assert section(receipt, "SOUL").action == section(receipt, "USER").action == "kept"
     assert section(receipt, "PROJECTS").action == "cut"
     assert section(receipt, "KNOWLEDGE").action == "dropped"
-    assert "PROJECTS.md, KNOWLEDGE.md]\n" in receipt.text
+    assert "[Shown in part: PROJECTS.md. Not shown: KNOWLEDGE.md." in receipt.text
 
 
 def test_a_long_user_file_does_not_crowd_out_memory(

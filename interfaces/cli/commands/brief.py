@@ -23,8 +23,9 @@ _MOST_CHARS = 9_500
 @click.option(
     "--max-chars", "most_chars", default=_MOST_CHARS, show_default=True, metavar="N", help="Limit of the host."
 )
+@click.option("--cwd", default="", metavar="DIR", help="Folder of the session. Its project stands first.")
 @click.option("--recall", "message", default="", metavar="TEXT", help="Print what is found about TEXT instead.")
-def brief(invocation: Invocation, session: str, most_chars: int, message: str) -> None:
+def brief(invocation: Invocation, session: str, most_chars: int, cwd: str, message: str) -> None:
     """Print what a chat host gets of memory.
 
     The hooks that `memory install` sets up call this. The brief is the prompt for a small window, in at most as many
@@ -39,5 +40,5 @@ def brief(invocation: Invocation, session: str, most_chars: int, message: str) -
     if message.strip():
         text = recall(home, message, session=session, most_chars=most_chars, now=invocation.moment)
     else:
-        text = for_start(home, session=session, most_chars=most_chars, now=invocation.moment)
+        text = for_start(home, session=session, most_chars=most_chars, now=invocation.moment, cwd=cwd)
     invocation.show_text({"text": text, "chars": len(text)}, text)

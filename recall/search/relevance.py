@@ -1,0 +1,51 @@
+"""Own the floor of relevance: whether the best passages of a search fit its query better than chance.
+
+A search always finds something. "Yes" stands in many turns, and some vector is always the nearest. Two numbers tell a
+question from such a message: the information that the words of the best passage share with the query, and the cosine
+of the nearest vector. The constants were chosen on LoCoMo and RealMem, where messages of other homes were the chance
+(``docs/recall.md``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Evidence", "is_relevant"]
+
+#: Least cosine of the nearest vector, plus the weight of the shared information.
+_FLOOR, _INFORMATION_WEIGHT = 0.48, 0.056
+#: Least shared information where no vector tells: without a model, and in scripts that the model does not read.
+_WORDS_FLOOR = 3.0
+#: Passages of an index from which chance was measured. In a smaller one everything may be found.
+_LEAST_PASSAGES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for the best passages.
+
+    *information* is the rarity of the query's words that the best of them has, in nats. *cosine* is that of the nearest
+    vector, or ``None`` where no vector counts. *passages* is the size of the index. *dated* says that the query names
+    a day, which no word needs to repeat.
+    """
+
+    information: float
+    cosine: float | None
+    passages: int
+    dated: bool = False
+
+
+def is_relevant(evidence: Evidence) -> bool:
+    """Return whether the best passages fit the query better than those of a message about something else would.
+
+    >>> is_relevant(Evidence(information=2.0, cosine=0.25, passages=1000))
+    False
+    >>> is_relevant(Evidence(information=7.0, cosine=0.5, passages=1000))
+    True
+    """
+    if evidence.dated or evidence.passages < _LEAST_PASSAGES:
+        return True
+    if evidence.cosine is None:
+        return evidence.information >= _WORDS_FLOOR
+    return evidence.cosine + _INFORMATION_WEIGHT * math.log1p(evidence.information) >= _FLOOR

@@ -1,0 +1,43 @@
+"""Tests of the floor of relevance: a message without content finds nothing that is worth showing."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.store.transcript import Message, append
+from recall.index.sync import sync
+from recall.search.hybrid import search
+from recall.search.relevance import Evidence, is_relevant
+from recall.settings import RecallSettings
+
+
+@pytest.fixture
+def talkative(home: Home) -> Home:
+    """A home with a conversation of 240 turns, a third of which say yes."""
+    said = [f"yes, item {n} is fine" if n % 3 else f"the walnut crate {n} went to pier seven" for n in range(239)]
+    turns = [*said, "the heron statue stands in the orangery"]
+    messages = [Message(session="s", id=f"m{n}", content=text) for n, text in enumerate(turns)]
+    append(home, "s", messages, actor="test")
+    sync(home, RecallSettings(), None)
+    return home
+
+
+@pytest.mark.parametrize(("query", "relevant"), [("yes", False), ("👍", False), ("where is the heron statue?", True)])
+def test_a_message_without_content_is_not_relevant(talkative: Home, query: str, relevant: bool) -> None:
+    assert search(talkative, query, settings=RecallSettings(), mode="lexical").relevant is relevant
+
+
+def test_the_hits_of_a_search_stay(talkative: Home) -> None:
+    assert search(talkative, "yes", settings=RecallSettings(), mode="lexical").hits
+
+
+def test_a_near_vector_or_rare_words_are_enough() -> None:
+    assert is_relevant(Evidence(information=0.0, cosine=0.5, passages=1000))
+    assert is_relevant(Evidence(information=3.1, cosine=None, passages=1000))
+    assert not is_relevant(Evidence(information=3.1, cosine=0.2, passages=1000))
+
+
+def test_a_named_day_and_a_small_index_have_no_floor() -> None:
+    assert is_relevant(Evidence(information=0.0, cosine=0.1, passages=1000, dated=True))
+    assert is_relevant(Evidence(information=0.0, cosine=0.1, passages=99))
