@@ -156,8 +156,10 @@ def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
     return handler
 
 
-def uninstall(home: Home, path: Path, *, apply: bool) -> SettingsChange:
+def uninstall(home: Home | None, path: Path, *, apply: bool) -> SettingsChange:
     """Take our hooks out of the settings file *path*. A file that is left empty, and that we had made, is removed.
+
+    Without a *home*, which may have been deleted, a file that only had our hooks counts as made by us.
 
     Raises:
         SettingsUnreadable: the file is no JSON object.
@@ -356,8 +358,10 @@ def _put_back(known: _InstalledHooks, text: str | None) -> str | None:
     return None if known.made_file else cut(text or "", known.spans)
 
 
-def _remember(home: Home, path: Path, row: _InstalledHooks | None) -> None:
+def _remember(home: Home | None, path: Path, row: _InstalledHooks | None) -> None:
     """Keep *row* about the file, or nothing. What an earlier version kept about any file is dropped."""
+    if home is None:
+        return
     record = {name: old for name, old in (read_record(home.machine, _RECORD) or {}).items() if _row(old) is not None}
     changed = {name: old for name, old in record.items() if name != str(path)}
     if row is not None:
@@ -366,16 +370,20 @@ def _remember(home: Home, path: Path, row: _InstalledHooks | None) -> None:
         write_record(home.machine, _RECORD, changed)
 
 
-def _remembered(home: Home, path: Path, text: str | None) -> _InstalledHooks | None:
+def _remembered(home: Home | None, path: Path, text: str | None) -> _InstalledHooks | None:
     """Return what is kept about the file, if it is the *text* that was written."""
-    row = _row((read_record(home.machine, _RECORD) or {}).get(str(path)))
+    row = _recorded(home, path)
     return row if row is not None and text is not None and row.digest == _digest(text) else None
 
 
-def _is_of_others(home: Home, path: Path) -> bool:
+def _is_of_others(home: Home | None, path: Path) -> bool:
     """Return whether the file was there before our hooks."""
-    row = _row((read_record(home.machine, _RECORD) or {}).get(str(path)))
+    row = _recorded(home, path)
     return row is not None and not row.made_file
+
+
+def _recorded(home: Home | None, path: Path) -> _InstalledHooks | None:
+    return None if home is None else _row((read_record(home.machine, _RECORD) or {}).get(str(path)))
 
 
 def _row(kept: Any) -> _InstalledHooks | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from agent_home.errors import NoHome
+
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -86,11 +88,15 @@ def install(
 def uninstall(invocation: Invocation, host: str, scope: Literal["user", "project"], dry_run: bool) -> None:
     """Take our hooks out of a chat host's settings.
 
-    A settings file that nobody changed meanwhile is again what it was, to the byte.
+    A settings file that nobody changed meanwhile is again what it was, to the byte. The home may be gone.
     """
     from interfaces.hosts.install import uninstall as remove
 
-    change = remove(invocation.home, _path(host, scope), apply=not dry_run)
+    try:
+        home = invocation.home
+    except NoHome:  # it was deleted, and its hooks are left
+        home = None
+    change = remove(home, _path(host, scope), apply=not dry_run)
     invocation.show(_data(change, host, dry_run=dry_run), _lines(change, dry_run=dry_run, then=""))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -167,3 +168,39 @@ def test_the_installed_line_of_a_quoted_home_queues_an_event(home: Home, user: P
     )
     assert (done.stdout, done.stderr) == ("", "")
     assert "s1" in (moved / ".git" / "agent-home" / "hosts" / "queue.jsonl").read_text()
+
+
+def test_hooks_of_a_home_that_is_gone_are_taken_out(home: Home, host: str, user: Path, project: Path) -> None:
+    run(home, "install", host)
+    shutil.rmtree(home.root)
+    done = CliRunner().invoke(cli, ["uninstall", host])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert files(user) == files(project) == {}
+
+
+def test_a_home_that_moved_is_named_when_the_hooks_are_replaced(
+    home: Home, host: str, user: Path, tmp_path: Path
+) -> None:
+    path = settings_path(host, "user", user)
+    run(home, "install", host)
+    moved = Home(home.root.rename(tmp_path / "moved"))
+    done = run(moved, "install", host)
+    assert done.exit_code == 0
+    assert f"the hooks in {path} name {home.root}, and no home is there" in done.stderr
+    assert run(moved, "install", host).stderr == ""
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_link_out_of_a_project_is_an_error(
+    home: Home, host: str, user: Path, project: Path, tmp_path: Path, command: str
+) -> None:
+    elsewhere = settings_path(host, "project", tmp_path / "elsewhere")
+    elsewhere.parent.mkdir(parents=True)
+    run(home, "install", host, "--scope", "project")
+    settings_path(host, "project", project).rename(elsewhere)
+    before = elsewhere.read_bytes()
+    settings_path(host, "project", project).symlink_to(elsewhere)
+    done = run(home, command, host, "--scope", "project")
+    assert done.exit_code == 7
+    assert f"leads to {elsewhere}, outside of this project" in done.stderr
+    assert elsewhere.read_bytes() == before
