@@ -23,7 +23,7 @@ _LEAST_PASSAGES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What speaks for the best passages.
+    """Signs that the best passages answer the query.
 
     *information* is the rarity of the query's words that the best of them has, in nats. *cosine* is that of the nearest
     vector, or ``None`` where no vector counts. *passages* is the size of the index. *dated* says that the query names
