@@ -18,8 +18,9 @@ import pytest
 from agent_home.home import Home
 from agent_home.store.machine_state import hold_home
 from interfaces.api import AgentHome
+from interfaces.hosts import hook as hook_module
 from interfaces.hosts import queue
-from interfaces.hosts.event import EVENTS, HOSTS
+from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
 from interfaces.hosts.hook import MOST_CHARS
 
 HOOK = "from interfaces.entry import main; main()"
@@ -323,3 +324,16 @@ def test_a_module_that_a_pull_put_into_the_home_is_not_run(home: Home, tmp_path:
         time.sleep(0.1)
     assert list(home.root.glob("sessions/**/*.jsonl")), "the worker did its work"
     assert not mark.exists()
+
+
+def test_the_brief_is_asked_for_the_folder_of_the_session(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def command(_root: Path, arguments: list[str]) -> str:
+        asked.append(arguments)
+        return ""
+
+    monkeypatch.setattr(hook_module, "_command", command)
+    monkeypatch.setattr(hook_module, "_start_worker", lambda _root: None)
+    hook_module._answer(home.root, HostEvent(host="codex", kind="session-start", session="s", cwd="/work/api"), 9_500)
+    assert asked[0][-2:] == ["--cwd", "/work/api"]

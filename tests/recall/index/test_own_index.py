@@ -151,7 +151,12 @@ def test_a_kept_connection_is_checked_again_when_the_record_changes(
     sync(home, RecallSettings(), None)
     checked: list[Home] = []
     token = own_index.own_token
-    monkeypatch.setattr(own_index, "own_token", lambda home: checked.append(home) or token(home))
+
+    def counted(home: Home) -> str:
+        checked.append(home)
+        return token(home)
+
+    monkeypatch.setattr(own_index, "own_token", counted)
     for _ in range(3):
         with own_index.reading_own(home, home.index) as conn:
             assert conn is not None
