@@ -67,6 +67,8 @@ _MIN_HITS, _MAX_HITS = 150, {"L2": 300, "L3": 600, "L4": 300}
 #: Tokens of the pool for which one more hit is searched for: a short turn with its address.
 _TOKENS_PER_HIT = 30
 _HINT_TOKENS = 120
+#: Largest share of a small budget for the names of files of which something is missing.
+_NAMED_SHARE = 0.1
 _UNRELATED = "nothing fits the message better than chance"
 #: Tokens reserved beside today's log for the notice that yesterday's log did not fit.
 _NOTICE_TOKENS = 30
@@ -167,7 +169,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
         session = _open_session_part(builder, screening, hint)
     fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(CLOSE) + _BLANK_TOKENS
     if budget.minimal:
-        fixed += count(_small_closing(sections, budget, count))
+        fixed += count(_small_closing(sections, budget, fixed, count))
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
     screening.remember()
     return _receipt(builder, budget)
@@ -244,9 +246,8 @@ def _add_small_context(builder: _PromptBuilder, sections: Sequence[ContextSectio
 
 
 def _without_notice(section: ContextSection) -> ContextSection:
-    fitted = section.fitted
-    tokens = sum(unit.tokens for unit in fitted.units)
-    return replace(section, fitted=replace(fitted, notice="", tokens=tokens)) if not section.progressive else section
+    """Return *section* without its notice. Its tokens stay, because the line at the end names it."""
+    return section if section.progressive else replace(section, fitted=replace(section.fitted, notice=""))
 
 
 def _add_sections(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
@@ -272,10 +273,14 @@ def _count_context(builder: _PromptBuilder) -> None:
     builder.layers["L1"] = replace(builder.layers["L1"], tokens=tokens)
 
 
-def _small_closing(sections: Sequence[ContextSection], budget: Budget, count: Count) -> str:
-    """Return the line at the end of a small prompt about what is missing, at most a tenth of the budget."""
-    lines = (closing_line(sections), short_closing_line(sections))
-    return next((line for line in lines if count(line) * 10 <= budget.tokens), "")
+def _small_closing(sections: Sequence[ContextSection], budget: Budget, used: int, count: Count) -> str:
+    """Return the line at the end of a small prompt of *used* tokens about what is missing, if there is room for it.
+
+    A tiny budget has room for a number alone.
+    """
+    line = closing_line(sections)
+    line = line if count(line) <= _NAMED_SHARE * budget.tokens else short_closing_line(sections)
+    return line if used + count(line) + BLANK_TOKENS <= budget.tokens else ""
 
 
 def _report_blocked(builder: _PromptBuilder, path: str, source: SourceText) -> None:
@@ -476,8 +481,9 @@ def _add_small_rests(
         fitted = wholes[section.name].fitted
         place = next(i for i, line in enumerate(builder.sections) if line.name == section.name)
         missing = len(fitted.dropped)
+        tokens = max(fitted.tokens, builder.sections[place].tokens) if missing else fitted.tokens
         builder.sections[place] = replace(
-            builder.sections[place], tokens=fitted.tokens, action="cut" if missing else "kept",
+            builder.sections[place], tokens=tokens, action="cut" if missing else "kept",
             reason=f"{missing} parts over the budget{section.cut_order}" if missing else "whole",
         )  # fmt: skip
         _report_rest(builder, section, rest)
@@ -488,7 +494,8 @@ def _add_small_rests(
     same = (one == other for one, other in zip(builder.stable, stable, strict=False))
     builder.fixed_parts = next((place for place, equal in enumerate(same) if not equal), len(builder.stable))
     builder.stable = stable
-    _append(builder.volatile, _small_closing(merged, budget, builder.count))
+    used = builder.count("".join([OPEN, *builder.stable])) + builder.count("".join([*builder.volatile, CLOSE]))
+    _append(builder.volatile, _small_closing(merged, budget, used, builder.count))
 
 
 @dataclass(slots=True, kw_only=True)

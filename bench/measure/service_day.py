@@ -85,7 +85,7 @@ def _hour(service: ServiceProcess, number: int, sessions: int) -> dict[str, Any]
 
 
 def _session(service: ServiceProcess, hour: int, place: int) -> int:
-    """Talk and close. Return how many requests failed."""
+    """Append, search and close, and return how many requests failed."""
     name = f"h{hour}-s{place}"
     words = random.Random(f"{hour % _NEW_HOURS} {place}")  # noqa: S311 - the same day in each run
     asked: list[tuple[str, dict[str, Any]]] = [

@@ -16,13 +16,13 @@ from agent_home.home import MEMORY, Home
 from agent_home.screening.injected_context import MARKED_CHARS, marked
 from agent_home.tokens import count_tokens
 from assembler.errors import WindowTooSmall
-from assembler.project import ProjectPart, project_part
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
 from assembler.section import defused
 
 from .captured import capture_problem
 from .install import program
+from .project_part import ProjectPart, project_part
 
 __all__ = ["brief", "recall"]
 

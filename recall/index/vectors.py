@@ -169,9 +169,7 @@ def _rounded_distances(stored: npt.NDArray[np.int8], vector: Vectors) -> Vectors
     return np.asarray(distances, np.float32)
 
 
-def _blocks(
-    vectors: npt.NDArray[np.int8], dtype: type[_Number]
-) -> Iterator[tuple[int, npt.NDArray[_Number]]]:
+def _blocks(vectors: npt.NDArray[np.int8], dtype: type[_Number]) -> Iterator[tuple[int, npt.NDArray[_Number]]]:
     """Yield the first place of some *vectors* and them as numbers: larger arrays would get fresh memory every time."""
     return ((at, vectors[at : at + _BLOCK].astype(dtype)) for at in range(0, len(vectors), _BLOCK))
 

@@ -45,7 +45,7 @@ from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUERY_CHARS, Query, parse_query
 from .duplicates import group_duplicates, representative
-from .relevance import Evidence, is_relevant
+from .relevance import MatchStrength, is_relevant
 from .reranking import QueryFeatures, Ranking, RankingWeights, leading, rank
 from .retrievers import (
     CANDIDATES,
@@ -186,7 +186,7 @@ def search(
             found, features = candidates(words, vectors, limit), _query_features(asked, words, now)
             windows = table.windows_of(found) if table else load_windows(conn, found)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
-            relevant = mode == "vector" or is_relevant(_evidence(ranking, features, words, vectors))
+            relevant = mode == "vector" or is_relevant(_match_strength(ranking, features, words, vectors))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
             ordered = apply_supersession(conn, windows, ranking, table)
             ranked = _Ranked(conn, windows, ordered, table, EntryStandings(conn, table), with_parts)
@@ -314,12 +314,14 @@ def _query_features(asked: _Asked, words: LexicalResult, now: datetime | None) -
     )
 
 
-def _evidence(ranking: Ranking, query: QueryFeatures, words: LexicalResult, vectors: VectorResult) -> Evidence:
+def _match_strength(
+    ranking: Ranking, query: QueryFeatures, words: LexicalResult, vectors: VectorResult
+) -> MatchStrength:
     """Return what speaks for the best passages. The model's vectors say little about a question in another script."""
     nearest = vectors.nearest
     read = nearest is not None and query.chinese + query.cjk == 0
     cosines = (*nearest.passages.values(), *nearest.windows.values()) if nearest is not None and read else ()
-    return Evidence(
+    return MatchStrength(
         information=ranking.information, cosine=max(cosines, default=0.0) if read else None, passages=words.indexed,
         dated=bool(query.periods),
     )  # fmt: skip

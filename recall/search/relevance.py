@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Evidence", "is_relevant"]
+__all__ = ["MatchStrength", "is_relevant"]
 
 #: Least cosine of the nearest vector, plus the weight of the shared information.
 _FLOOR, _INFORMATION_WEIGHT = 0.48, 0.056
@@ -22,8 +22,8 @@ _LEAST_PASSAGES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What speaks for the best passages.
+class MatchStrength:
+    """Signs that the best passages answer the query.
 
     *information* is the rarity of the query's words that the best of them has, in nats. *cosine* is that of the nearest
     vector, or ``None`` where no vector counts. *passages* is the size of the index. *dated* says that the query names
@@ -36,16 +36,16 @@ class Evidence:
     dated: bool = False
 
 
-def is_relevant(evidence: Evidence) -> bool:
+def is_relevant(strength: MatchStrength) -> bool:
     """Return whether the best passages fit the query better than those of a message about something else would.
 
-    >>> is_relevant(Evidence(information=2.0, cosine=0.25, passages=1000))
+    >>> is_relevant(MatchStrength(information=2.0, cosine=0.25, passages=1000))
     False
-    >>> is_relevant(Evidence(information=7.0, cosine=0.5, passages=1000))
+    >>> is_relevant(MatchStrength(information=7.0, cosine=0.5, passages=1000))
     True
     """
-    if evidence.dated or evidence.passages < _LEAST_PASSAGES:
+    if strength.dated or strength.passages < _LEAST_PASSAGES:
         return True
-    if evidence.cosine is None:
-        return evidence.information >= _WORDS_FLOOR
-    return evidence.cosine + _INFORMATION_WEIGHT * math.log1p(evidence.information) >= _FLOOR
+    if strength.cosine is None:
+        return strength.information >= _WORDS_FLOOR
+    return strength.cosine + _INFORMATION_WEIGHT * math.log1p(strength.information) >= _FLOOR

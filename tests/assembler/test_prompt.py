@@ -199,7 +199,9 @@ def test_cuts_are_in_the_prompt_and_in_the_receipt(written: Written, now: dateti
     assert line.tokens >= 200
 
 
-def test_a_small_prompt_shows_a_file_in_one_place_and_names_once_what_is_missing(written: Written, now: datetime) -> None:
+def test_a_small_prompt_shows_a_file_in_one_place_and_names_once_what_is_missing(
+    written: Written, now: datetime
+) -> None:
     bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(60))
     home = written(dict.fromkeys(("SOUL.md", "USER.md", "PROJECTS.md", "KNOWLEDGE.md"), f"# T\n\n{bullets}"))
     receipt = assemble(home, Request(now=now, window=8_000))

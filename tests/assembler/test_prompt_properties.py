@@ -27,7 +27,8 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 FENCES = COUNT("<agent-home>\n</agent-home>\n")
 #: Lines that no file holds: titles, notices, the index, the open session.
 OURS = re.compile(
-    r"</?agent-home>|\[(?:Shown in part|Not shown): .*\]|\[\d+ files? not shown in full: .*\]|\[Left out: .*\]|\[\d+ files? left out: see agent\.toml\]|\[The rest of .*\]"
+    r"</?agent-home>|\[(?:Shown in part|Not shown): .*\]|\[\d+ files? not shown in full: .*\]"
+    r"|\[Left out: .*\]|\[\d+ files? left out: see agent\.toml\]|\[The rest of .*\]"
     r"|\[\d+ parts cut: .*\]|\[\d+ entries without a line here: .*\]|## Index of all entries"
     r"|In full where they matter for the message; .*|# MEMORY: entries in full|# [\w -]+"
 )

@@ -21,10 +21,15 @@ from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.store.machine_state import hold_home
 from interfaces.api import AgentHome
+from interfaces.hosts import hook as hook_module
 from interfaces.hosts import queue
 from interfaces.hosts.captured import read_open
 from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
 from interfaces.hosts.hook import MOST_CHARS, _without_known_message
+
+
+from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
+from interfaces.hosts.hook import MOST_CHARS
 
 END = re.compile(r'\n</agent-home mark="[0-9a-f]{32}">\Z')
 HOOK = "from interfaces.entry import main; main()"
@@ -393,3 +398,16 @@ def test_a_home_that_was_moved_or_deleted_is_silent_and_not_made_again(
     assert hook(home.root, kind, json.dumps({**EVENT, "prompt": "Which database?"})) == ""
     assert sorted(home.root.rglob("*")) == before
     assert home.root.exists() == (left == "state")
+
+
+def test_the_brief_is_asked_for_the_folder_of_the_session(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def command(_root: Path, arguments: list[str]) -> str:
+        asked.append(arguments)
+        return ""
+
+    monkeypatch.setattr(hook_module, "_command", command)
+    monkeypatch.setattr(hook_module, "_start_worker", lambda _root: None)
+    hook_module._answer(home.root, HostEvent(host="codex", kind="session-start", session="s", cwd="/work/api"), 9_500)
+    assert asked[0][-2:] == ["--cwd", "/work/api"]

@@ -143,3 +143,24 @@ def test_without_a_machine_key_the_index_is_used_all_the_same(home: Home, monkey
     assert token
     assert "nests" in found(home)[0]
     assert own_index.own_token(home) == token
+
+
+def test_a_kept_connection_is_checked_again_when_the_record_changes(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(home, RecallSettings(), None)
+    checked: list[Home] = []
+    token = own_index.own_token
+
+    def counted(home: Home) -> str:
+        checked.append(home)
+        return token(home)
+
+    monkeypatch.setattr(own_index, "own_token", counted)
+    for _ in range(3):
+        with own_index.reading_own(home, home.index) as conn:
+            assert conn is not None
+    assert len(checked) <= 1
+    own_index.new_token(home)
+    with pytest.raises(schema.IndexCorrupt), own_index.reading_own(home, home.index):
+        pass

@@ -8,7 +8,7 @@ from agent_home.home import Home
 from agent_home.store.transcript import Message, append
 from recall.index.sync import sync
 from recall.search.hybrid import search
-from recall.search.relevance import Evidence, is_relevant
+from recall.search.relevance import MatchStrength, is_relevant
 from recall.settings import RecallSettings
 
 
@@ -33,11 +33,11 @@ def test_the_hits_of_a_search_stay(talkative: Home) -> None:
 
 
 def test_a_near_vector_or_rare_words_are_enough() -> None:
-    assert is_relevant(Evidence(information=0.0, cosine=0.5, passages=1000))
-    assert is_relevant(Evidence(information=3.1, cosine=None, passages=1000))
-    assert not is_relevant(Evidence(information=3.1, cosine=0.2, passages=1000))
+    assert is_relevant(MatchStrength(information=0.0, cosine=0.5, passages=1000))
+    assert is_relevant(MatchStrength(information=3.1, cosine=None, passages=1000))
+    assert not is_relevant(MatchStrength(information=3.1, cosine=0.2, passages=1000))
 
 
 def test_a_named_day_and_a_small_index_have_no_floor() -> None:
-    assert is_relevant(Evidence(information=0.0, cosine=0.1, passages=1000, dated=True))
-    assert is_relevant(Evidence(information=0.0, cosine=0.1, passages=99))
+    assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=1000, dated=True))
+    assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=99))

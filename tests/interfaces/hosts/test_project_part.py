@@ -11,8 +11,8 @@ import pytest
 from agent_home.home import Home
 from agent_home.store.transcript import Message, append
 from agent_home.tokens import count_tokens
-from assembler.project import project_part
 from interfaces.hosts.brief import brief
+from interfaces.hosts.project_part import project_part
 
 ENTRY = "- **[LL-00{0:02d}] 2026-11-{1:02d} Lesson {0}** - {2}\n  Sources: {3}#m1\n"
 
