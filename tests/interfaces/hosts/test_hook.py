@@ -27,10 +27,6 @@ from interfaces.hosts.captured import read_open
 from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
 from interfaces.hosts.hook import MOST_CHARS, _without_known_message
 
-
-from interfaces.hosts.event import EVENTS, HOSTS, HostEvent
-from interfaces.hosts.hook import MOST_CHARS
-
 END = re.compile(r'\n</agent-home mark="[0-9a-f]{32}">\Z')
 HOOK = "from interfaces.entry import main; main()"
 EVENT = {"session_id": "s1", "transcript_path": "", "cwd": "/"}
