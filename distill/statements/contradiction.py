@@ -26,6 +26,7 @@ from recall.text.identity import identity_key
 from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
 from .pairs.pair_features import PairFeatures, compare
 from .pairs.pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
+from .pairs.same_object import is_of_other_object
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = [
@@ -63,6 +64,9 @@ _LEARNED = "another value of the same"
 SAID_CHANGE = "another value of the same, with words of change"
 SAME_CHANGE = "the same change in other words"
 _ENDS = "says that it holds no longer"
+_NAMES_REPLACED, _DENIES = "names what it replaces", "denies it"
+#: Reasons that name the older statement's own words as gone or denied, so that its object is no question.
+_NAMED = frozenset({_ENDS, _NAMES_REPLACED, _DENIES})
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
 #: The same share if the newer statement names what it replaces.
@@ -196,6 +200,8 @@ def relation(
         return Relation(kind="different", reason="it tells another thing of the same name")
     if found.kind == "replaced" and shares_only_person(older, newer):
         return Relation(kind="different", reason="it tells another thing of the same person")
+    if found.kind == "replaced" and found.reason not in _NAMED and is_of_other_object(older, newer):
+        return Relation(kind="different", reason="it tells of another object")
     if found.kind == "replaced" and _shares_only_values(parse_statement(older), parse_statement(newer)):
         return Relation(kind="different", reason="it shares only a value with it, in another language")
     return found
@@ -393,14 +399,14 @@ def _named(was: Statement, now: _NewerStatement, held: Statement) -> Relation | 
     frame = _without(now.said.tokens, fresh)
     if not frame:
         # "switch from A to B" without saying for what: only a statement that is about little else.
-        return Relation(kind="replaced", reason="names what it replaces") if _weight(rest) <= 1 else None
+        return Relation(kind="replaced", reason=_NAMES_REPLACED) if _weight(rest) <= 1 else None
     shared = _weight(frame) - _weight(_without(frame, rest))
     other = _without(frame, rest)
     if shared < 1 or shared < _NAMED_FRAME * _weight(frame):
         return None
     if min(_weight(other), _weight(_without(rest, frame))) >= 1:
         return None  # each speaks of something that the other does not
-    return Relation(kind="replaced", reason="names what it replaces")
+    return Relation(kind="replaced", reason=_NAMES_REPLACED)
 
 
 def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation | None:
@@ -417,7 +423,7 @@ def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation
         return None
     if was.negations % 2 != now.said.negations % 2:
         turned = not other and (not mine or now.cue) and (lasting or now.cue)
-        return Relation(kind="replaced", reason="denies it") if turned else None
+        return Relation(kind="replaced", reason=_DENIES) if turned else None
     if not mine or not other or shared < _FRAME * (least - min(_weight(mine), _weight(other))):
         return None
     if not now.cue and (_DEICTIC.search(was.text) or _DEICTIC.search(now.said.text)):
