@@ -1,4 +1,4 @@
-"""Chances of a short reply: that it accepts, that what it accepts is worth keeping, that it answers, and that it leaves.
+"""Chances of a short reply: that it accepts, proposes something to keep, answers for months, or takes leave.
 
 Four linear models read hashed n-grams of the words. Those of a proposal and of an answer also read what the trained
 reader says of them. Their weights are one file beside this module, written by ``python -m bench.training.replies`` from
@@ -20,7 +20,16 @@ from guard.lazy_regex import lazy_regex
 from ..reading.classifier import ACTS, SECTIONS, is_chinese, load_weights, read_sentence
 from ..reading.features import FeatureVector, sentence_features, turn_features
 
-__all__ = ["BUCKETS", "HEADS", "Head", "acceptance_chance", "answer_worth", "leaving_chance", "proposal_worth", "reply_row"]
+__all__ = [
+    "BUCKETS",
+    "HEADS",
+    "Head",
+    "acceptance_chance",
+    "answer_worth",
+    "leaving_chance",
+    "proposal_worth",
+    "reply_row",
+]
 
 Head = Literal["accepts", "proposes", "answers", "leaves"]
 Row = tuple[NDArray[np.int64], NDArray[np.float32]]

@@ -92,9 +92,7 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
     if reading.likeliest == "correction":
-        if takes_leave(sentence):
-            return None
-        if not previous and _DENIAL.search(narrowed(sentence)) is None:
+        if takes_leave(sentence) or (not previous and _DENIAL.search(narrowed(sentence)) is None):
             return None
         reading = _correcting(sentence, previous, reader, reading)
     if reading.likeliest == "preference" and _FOR_NOW.search(narrowed(sentence)):

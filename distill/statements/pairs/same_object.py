@@ -3,7 +3,8 @@
 "Write comments in English" and "Write tests in English" share their shape and are two wishes. "Write comments in
 English" and "Write comments in German" are one wish with two values. One small model reads where the statements differ:
 in how many places, which function words stand beside each place, and what kind of value stands in it. It knows no
-nouns, so objects and values that it never saw count alike. ``python -m bench.training.same_object`` writes its weights.
+nouns, so objects and values that it never saw count alike. ``python -m bench.training.pairs.same_object`` writes its
+weights.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Difference:
     """Words of the older statement in *was* where the newer one has those in *now*, and the words beside them."""
 
     was: tuple[_Word, ...]
@@ -130,7 +131,11 @@ def shape_features(older: str, newer: str) -> frozenset[str]:
 
 
 def _features(
-    was: Sequence[_Word], now: Sequence[_Word], places: Sequence[_Place], filled: Sequence[_Place], script: str
+    was: Sequence[_Word],
+    now: Sequence[_Word],
+    places: Sequence[_Difference],
+    filled: Sequence[_Difference],
+    script: str,
 ) -> Iterator[str]:
     yield f"{script}: places {min(3, len(filled))}"
     shared = {word.key for word in was} & {word.key for word in now}
@@ -150,7 +155,7 @@ def _features(
                 yield f"{script}: one says more behind {place.before}"
 
 
-def _place_features(place: _Place, count: int, script: str) -> Iterator[str]:
+def _place_features(place: _Difference, count: int, script: str) -> Iterator[str]:
     """Yield what stands in and beside a place where both statements say something."""
     kinds = [_kind(side) for side in (place.was, place.now)]
     kind = kinds[0] if kinds[0] == kinds[1] else "mixed"
@@ -178,12 +183,12 @@ def _kind(side: Sequence[_Word]) -> str:
     return next((kind for kind in ("number", "time", "day", "date", "period", "name") if kind in kinds), "word")
 
 
-def _places(was: Sequence[_Word], now: Sequence[_Word]) -> list[_Place]:
+def _places(was: Sequence[_Word], now: Sequence[_Word]) -> list[_Difference]:
     """Return the places where the statements differ, in order."""
     found = []
     for name, start, end, new_start, new_end in _matcher(was, now).get_opcodes():
         if name != "equal":
-            found.append(_Place(
+            found.append(_Difference(
                 was=tuple(was[start:end]), now=tuple(now[new_start:new_end]),
                 before=_neighbour(was[start - 1]) if start else "START",
                 behind=_neighbour(was[end]) if end < len(was) else "END",

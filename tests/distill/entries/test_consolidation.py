@@ -317,7 +317,7 @@ def test_an_entry_about_another_talk_is_left_to_a_person() -> None:
 )
 def test_a_wish_or_decision_about_another_object_replaces_nothing(prefix: str, older: str, newer: str) -> None:
     result = consolidated(entry(f"{prefix}-0001", older), entry(f"{prefix}-0002", newer, "2026-11-08"))
-    assert not (result.superseded or result.merged)
+    assert (result.superseded, result.merged) == ((), ())
 
 
 @pytest.mark.parametrize(

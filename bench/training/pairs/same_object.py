@@ -1,6 +1,6 @@
 """Train the model that tells another value of one object from another object, and write its weights.
 
-    python -m bench.training.same_object [--check]
+    python -m bench.training.pairs.same_object [--check]
 
 The pairs are made from our own sentences with an object and a value (``bench/memory_data/objects.txt``), with and
 without words such as "from now on". Labelled pairs of one shape (``pairs.development.jsonl`` and
@@ -28,7 +28,7 @@ from distill.statements.pairs.same_object import WEIGHTS_FILE, have_one_shape, s
 
 __all__ = ["ObjectPair", "labelled_pairs", "main", "sentence_pairs", "train"]
 
-_DATA = Path(__file__).parents[1] / "memory_data"
+_DATA = Path(__file__).parents[2] / "memory_data"
 _LABELLED = ("pairs.development.jsonl", "pairs.fourth.jsonl")
 _WEIGHTS = Path(pair_package.__file__).parent / WEIGHTS_FILE
 #: Pairs of each kind that one sentence gives, and the weight of a labelled pair beside them.
@@ -66,7 +66,9 @@ class ObjectPair:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write, or report with ``--check``."""
-    parser = argparse.ArgumentParser(prog="python -m bench.training.same_object", description="Train on own sentences.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.training.pairs.same_object", description="Train on own sentences."
+    )
     parser.add_argument("--check", action="store_true", help="report on folds, write nothing")
     rows = [*sentence_pairs(), *labelled_pairs()]
     if parser.parse_args(arguments).check:
@@ -104,11 +106,11 @@ def train(rows: Sequence[ObjectPair]) -> dict[str, float]:
     for row, names in zip(rows, found, strict=True):
         for name in names:
             seen.setdefault(name, set()).add(row.sentence)
-    names = sorted(name for name, sentences in seen.items() if len(sentences) >= _LEAST_SENTENCES)
-    features = np.array([[float(name in own) for name in names] for own in found])
+    common = sorted(name for name, sentences in seen.items() if len(sentences) >= _LEAST_SENTENCES)
+    features = np.array([[float(name in own) for name in common] for own in found])
     wanted = np.array([float(row.same) for row in rows])
     weights = fit(features, wanted, np.array([row.weight for row in rows]), ridge=_RIDGE)
-    return {name: round(float(weight), 3) for name, weight in zip((*names, "constant"), weights, strict=True)}
+    return {name: round(float(weight), 3) for name, weight in zip((*common, "constant"), weights, strict=True)}
 
 
 def _pairs_of(line: str) -> Iterator[ObjectPair]:
@@ -138,7 +140,7 @@ def _filled(sentence: str, thing: str, state: str) -> str:
 
 def _lowered(text: str, lang: str) -> str:
     """Return *text* as it stands behind other words. German nouns and names keep their capital."""
-    first = text.split()[0]
+    first = text.split(maxsplit=1)[0]
     return text if lang == "zh" or first == "I" else text[0].lower() + text[1:]
 
 

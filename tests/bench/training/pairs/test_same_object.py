@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bench.training.same_object import ObjectPair, labelled_pairs, sentence_pairs, train
+from bench.training.pairs.same_object import ObjectPair, labelled_pairs, sentence_pairs, train
 from distill.statements.pairs.same_object import chance_of_same_object, shape_features
 
 
