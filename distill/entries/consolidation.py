@@ -67,8 +67,9 @@ _NAMES_REPLACED = "names what it replaces"
 _SAYS_LITTLE = 3.0
 #: Whom the speaker addressed, behind the speaker's name.
 _LISTENER = lazy_regex(r"^ \(to [^)\n]*\)")
+_OTHER_VALUE = "another value of the same object"
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
-_EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
+_EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE, _OTHER_VALUE})
 _ELSEWHERE = "the same text in another section"
 _SAID_TWICE = "the same change in another section"
 _UNDECIDED = "the newer entry replaces a part of the older one, and the words do not tell which"
@@ -201,7 +202,7 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
     if found.kind == "different" and exchanges_value(*compared):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
     if found.kind == "different" and _are_of_one_kind(older, newer) and sets_another_value(*compared):
-        found = Relation(kind="replaced", reason="another value of the same object")
+        found = Relation(kind="replaced", reason=_OTHER_VALUE)
     if found.kind == "different" and any(
         relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
     ):
@@ -348,8 +349,9 @@ def _are_comparable(older: Entry, newer: Entry) -> bool:
 
 
 def _are_of_one_kind(older: Entry, newer: Entry) -> bool:
-    """Return whether both are wishes, or both decisions, of two sessions."""
-    return older.prefix == newer.prefix and older.prefix in _VALUED and not _sessions(older) & _sessions(newer)
+    """Return whether both are wishes or both decisions, or the newer one corrects such an entry, in two sessions."""
+    alike = newer.prefix in {older.prefix, "CO"}
+    return alike and older.prefix in _VALUED and not _sessions(older) & _sessions(newer)
 
 
 def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:

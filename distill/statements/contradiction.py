@@ -40,6 +40,7 @@ __all__ = [
     "named_change",
     "relation",
     "restates_change",
+    "without_lead",
 ]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
@@ -303,14 +304,14 @@ def _by_rules(
     was, now = parse_statement(_bare(older)), _newer_statement(newer)
     if a.keys != b.keys:
         held = _newer_statement(older).said
-        for whole in dict.fromkeys((was, parse_statement(_without_lead(older)))):
+        for whole in dict.fromkeys((was, parse_statement(without_lead(older)))):
             gone = _named(whole, now, held if _newer_statement(older).gone else whole)
             if gone is not None:
                 return gone
     if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
         same = _same(a, b, cosine)
         if same is None and (_LEAD.match(a.text) or _LEAD.match(b.text)):
-            same = _same(parse_statement(_without_lead(older)), parse_statement(_without_lead(newer)), None)
+            same = _same(parse_statement(without_lead(older)), parse_statement(without_lead(newer)), None)
         if same is not None:
             return same
     for held in (was, _newer_statement(older).said) if apart or now.cue else ():
@@ -479,10 +480,10 @@ def _newer_statement(text: str) -> _NewerStatement:
 @lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
     """Return *text* normalised, without an opening "no" and without its reasons."""
-    return _REASON.sub("", _without_lead(text))
+    return _REASON.sub("", without_lead(text))
 
 
-def _without_lead(text: str) -> str:
+def without_lead(text: str) -> str:
     """Return *text* normalised, without an opening "no". What follows from it ("so we stay with X") is still there."""
     return _LEAD.sub("", parse_statement(text).text)
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from guard.lazy_regex import lazy_regex
 
-from .contradiction import named_change
+from .contradiction import named_change, without_lead
 from .pairs.same_object import gives_another_value
 from .statement_parser import Statement, Token, parse_statement
 
@@ -93,7 +93,7 @@ def sets_another_value(older: str, newer: str) -> bool:
     """
     if max(len(older), len(newer)) > _MAX_CHARS:
         return False
-    one, other = _undated(older), _undated(newer)
+    one, other = without_lead(_undated(older)), without_lead(_undated(newer))
     was, now = parse_statement(one), parse_statement(other)
     if was.negations % 2 != now.negations % 2 or not gives_another_value(one, other):
         return False

@@ -333,3 +333,11 @@ def test_another_value_of_the_same_object_replaces_the_older_one(prefix: str, ol
     after = entry(f"{prefix}-0002", newer, "2026-11-08").changed(fields={"Sources": "two#m1"})
     result = consolidated(before, after)
     assert [(link.older, link.newer) for link in result.superseded] == [(before.id, after.id)]
+
+
+def test_a_correction_in_the_same_shape_replaces_a_decision() -> None:
+    decision = entry("KD-0001", "We use GitHub for code.").changed(fields={"Sources": "one#m1"})
+    other = entry("KD-0003", "We use Jira for tickets.").changed(fields={"Sources": "one#m2"})
+    correction = entry("CO-0002", "No, we use GitLab for code.", "2026-11-08").changed(fields={"Sources": "two#m1"})
+    result = consolidated(decision, other, correction)
+    assert [(link.older, link.newer) for link in result.superseded] == [("KD-0001", "CO-0002")]
