@@ -24,7 +24,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
 from agent_home.store.gateway import Transaction, WriteOutcome, prepare, transaction
 from agent_home.store.machine_state import drop_expired, hold_home
-from agent_home.store.proposals import ProposalDraft, ended_ids
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.speakers import SpeakerRoles, resolve_speakers
 from agent_home.store.transcript import Turn
 
@@ -68,7 +68,7 @@ from .learning.evolution import record_lessons, withdraw_lessons
 from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
-from .review.entry_endings import draft_endings, is_rejected
+from .review.entry_endings import draft_endings, is_rejected, waiting_questions
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
 from .statements.restatement import WordsOfOthers, words_of_others
@@ -419,7 +419,7 @@ def _closed(
 ) -> Closed:
     """Return what the transaction wrote, as the guard let it through."""
     closing = draft.closing
-    asked = ended_ids(home) if any(item.operation.unsure for item in operated.refused) else set()
+    asked = waiting_questions(home, [item.operation.target for item in operated.refused if item.operation.unsure])
     return Closed(
         session=closing.session,
         daily=closing.path,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_home.documents.entry import Entry, parse_entry
@@ -12,10 +12,11 @@ from agent_home.store.proposals import ProposalDraft
 
 from .entries.carried import stated_text
 from .entries.consolidation import Link
-from .entries.operations import AppliedOperations, OperationKind
+from .entries.operations import AppliedOperations, OperationKind, RefusedOperation
 from .entries.promotion import PromotionCandidate
 from .evidence.status import Evidence
 from .reading.model_reader import ModelUse
+from .review.entry_endings import WaitingQuestion
 
 __all__ = [
     "ChangedEntry", "CheckedClaim", "Closed", "ClosedAll", "ClosingFailure", "NewEntry", "ProposedEntry",
@@ -145,12 +146,15 @@ def proposed_entry(draft: ProposalDraft) -> ProposedEntry:
 
 
 def changed_entries(
-    operated: AppliedOperations, superseded: Collection[str], asked: Collection[str], outcome: WriteOutcome
+    operated: AppliedOperations,
+    superseded: Collection[str],
+    asked: Mapping[str, WaitingQuestion],
+    outcome: WriteOutcome,
 ) -> tuple[ChangedEntry, ...]:
     """Return what became of each operation, the applied ones first.
 
-    An operation that was not applied is left out if the session *superseded* its entry by other means. The ends of the
-    entries *asked* about wait for a person.
+    An operation that was not applied is left out if the session *superseded* its entry by other means. An unsure one
+    about an entry of *asked* is told as the question that waits for a person.
     """
     done = [
         ChangedEntry(
@@ -162,15 +166,21 @@ def changed_entries(
         for item in operated.applied
     ]  # fmt: skip
     refused = [
-        ChangedEntry(
-            id=item.operation.target, kind=item.operation.kind, text=item.operation.text,
-            sources=item.operation.sources, detail=item.reason, applied=False, unsure=item.operation.unsure,
-            asked=item.operation.unsure and item.operation.target in asked,
-        )
+        _refused(item, asked.get(item.operation.target) if item.operation.unsure else None)
         for item in operated.refused
         if item.operation.target not in superseded
-    ]  # fmt: skip
+    ]
     return (*done, *refused)
+
+
+def _refused(item: RefusedOperation, question: WaitingQuestion | None) -> ChangedEntry:
+    """Return what became of an operation that was not applied. A waiting *question* about its entry comes first."""
+    operation = item.operation
+    return ChangedEntry(
+        id=operation.target, kind=question.kind if question else operation.kind,
+        text=question.said if question else operation.text, sources=operation.sources, detail=item.reason,
+        applied=False, unsure=operation.unsure, asked=question is not None,
+    )  # fmt: skip
 
 
 def _text(entry: Entry | None) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ _FOLDS = 5
 #: Sentences of the reader that follow a turn, and the longest of them that are short answers.
 _SENTENCES = ("turns", "aside", "moment")
 _MAX_CHINESE_CHARS, _MAX_WORDS = 20, 10
+#: One of so many sentences that are worth keeping is taken.
+_KEPT_STEP = 3
 #: Shares of the other replies at which the share of those told right is printed.
 _PASSING = (0.02, 0.05, 0.1)
 
@@ -79,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def labelled_replies(head: Head) -> list[LabelledReply]:
     """Return the labelled replies of *head* in file order, then those that the reader's sentences yield."""
     rows = [LabelledReply(**json.loads(line)) for line in _LABELS.read_text("utf-8").splitlines()]
-    return [row for row in (*rows, *_from_sentences()) if row.head == head]
+    return [row for row in (*rows, *_from_sentences(), *_kept_sentences()) if row.head == head]
 
 
 def _from_sentences() -> Iterator[LabelledReply]:
@@ -97,6 +100,16 @@ def _from_sentences() -> Iterator[LabelledReply]:
                 yield LabelledReply(head="proposes", previous=turn, reply="", holds=False, topic=topic)
             elif len(sentence) <= _MAX_CHINESE_CHARS if is_chinese(sentence) else len(sentence.split()) <= _MAX_WORDS:
                 yield LabelledReply(head="answers", previous=turn, reply=sentence, holds=row["keep"], topic=topic)
+
+
+def _kept_sentences() -> Iterator[LabelledReply]:
+    """Yield short sentences of the user that are worth keeping. They take no leave."""
+    for path in sorted(_LABELS.parent.glob("speech.*.jsonl")):
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            words = row["text"]
+            short = len(words) <= _MAX_CHINESE_CHARS if is_chinese(words) else len(words.split()) <= _MAX_WORDS
+            if short and row["keep"] and row["role"] == "user" and zlib.crc32(words.encode()) % _KEPT_STEP == 0:
+                yield LabelledReply(head="leaves", previous="", reply=words, holds=False, topic=path.name.split(".")[1])
 
 
 def feature_matrix(rows: Sequence[LabelledReply]) -> Matrix:

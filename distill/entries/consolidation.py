@@ -46,6 +46,8 @@ __all__ = [
 IsReversed = Callable[[Entry, Entry], bool]
 #: Prefixes of sections whose entries hold until further notice.
 _LASTING = frozenset({"KD", "SP", "CO"})
+#: Those of them that give an object a value.
+_VALUED = frozenset({"KD", "SP"})
 #: Prefixes that an entry of a section may supersede. A thread that is done is resolved instead, but an appointment
 #: moves. A conclusion overturns no decision, and a lesson only another lesson.
 _MAY_REPLACE: Mapping[str, frozenset[str]] = {
@@ -65,8 +67,9 @@ _NAMES_REPLACED = "names what it replaces"
 _SAYS_LITTLE = 3.0
 #: Whom the speaker addressed, behind the speaker's name.
 _LISTENER = lazy_regex(r"^ \(to [^)\n]*\)")
+_OTHER_VALUE = "another value of the same object"
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
-_EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
+_EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE, _OTHER_VALUE})
 _ELSEWHERE = "the same text in another section"
 _SAID_TWICE = "the same change in another section"
 _UNDECIDED = "the newer entry replaces a part of the older one, and the words do not tell which"
@@ -199,8 +202,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         found = Relation(kind="different", reason="it says more")
     if found.kind == "different" and exchanges_value(*compared):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
-    if found.kind == "different" and older.prefix == newer.prefix == "SP" and sets_another_value(*compared):
-        found = Relation(kind="replaced", reason="another value of the same wish")
+    if found.kind == "different" and _are_of_one_kind(older, newer) and sets_another_value(*compared):
+        found = Relation(kind="replaced", reason=_OTHER_VALUE)
     if found.kind == "different" and any(
         relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
     ):
@@ -339,6 +342,12 @@ def _are_comparable(older: Entry, newer: Entry) -> bool:
     return prefixes[0] == prefixes[1] or any(
         one in _MAY_REPLACE.get(other, frozenset()) for one, other in (prefixes, prefixes[::-1])
     )
+
+
+def _are_of_one_kind(older: Entry, newer: Entry) -> bool:
+    """Return whether both are wishes or both decisions, or the newer one corrects such an entry, in two sessions."""
+    alike = newer.prefix in {older.prefix, "CO"}
+    return alike and older.prefix in _VALUED and not _sessions(older) & _sessions(newer)
 
 
 def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:

@@ -37,6 +37,7 @@ from ..statements.pairs.pair_model import (
     keeps_older,
     restates,
 )
+from ..statements.pairs.same_object import is_of_other_object
 from ..statements.sentences import is_question, narrowed
 from ..statements.value_exchange import exchanges_value
 from .classifier import ACTS, act_chances
@@ -169,6 +170,7 @@ class EndingWeights:
             called_off = thread and kind == "resolve" and role == "user" and likely and _calls_off(older, newer)
             certain = (chance >= self.certain[least] or called_off) and not names_owned_thing(older, newer)
             certain = certain and (thread or not leaves_health_out(older, newer))
+            certain = certain and not (kind == "replace" and is_of_other_object(older, newer))
         if role == "user" and _asks_to_forget(older, newer):
             return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
         return Ending(chance=chance, kind=kind, certain=certain, likely=likely)

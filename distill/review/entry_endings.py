@@ -7,7 +7,8 @@ dropped when the entry ended otherwise or left memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_home import storage
@@ -19,17 +20,52 @@ from agent_home.screening.review_ledger import decisions, ending_digest, stateme
 from agent_home.store import proposals
 from agent_home.store.proposals import Proposal, ProposalDraft
 
+from ..statements.operation import OperationKind
 from ..statements.sentences import shorten
 
 if TYPE_CHECKING:
     from ..entries.operations import PossibleEnding
 
-__all__ = ["MAX_ASKED", "MAX_WAITING", "draft_endings", "end_in", "is_open", "is_rejected", "moot_ids"]
+__all__ = [
+    "MAX_ASKED",
+    "MAX_WAITING",
+    "WaitingQuestion",
+    "draft_endings",
+    "end_in",
+    "is_open",
+    "is_rejected",
+    "moot_ids",
+    "waiting_questions",
+]
 
 #: Most questions of one closing, and most that wait in all. A person answers no long list.
 MAX_ASKED, MAX_WAITING = 5, 20
 _MAX_DOUBT_CHARS, _MAX_GONE_CHARS = 400, 200
-_WORDS = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised"}
+_WORDS: Mapping[OperationKind, str] = {
+    "resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingQuestion:
+    """The *kind* of end that a waiting question would give its entry, and the words that it was asked for."""
+
+    kind: OperationKind
+    said: str
+
+
+def waiting_questions(home: Home, ids: Collection[str]) -> dict[str, WaitingQuestion]:
+    """Return the questions of this machine that wait for a person about the entries *ids*, as the review asks them.
+
+    A closing that hears more about an entry adds no second question. So what it tells is the question that waits.
+    """
+    asked = proposals.ended_ids(home) & set(ids) if ids else set()
+    found = {entry_id: proposals.find(home, entry_id) for entry_id in sorted(asked)}
+    return {
+        entry_id: WaitingQuestion(kind=kind, said=_said(proposal.trailers.get("Doubt", "")))
+        for entry_id, proposal in found.items()
+        if proposal is not None and (kind := next((kind for kind in _WORDS if kind == proposal.ends), None))
+    }
 
 
 def is_rejected(home: Home, ending: PossibleEnding) -> bool:
@@ -107,6 +143,12 @@ def _draft(ending: PossibleEnding, session: str) -> ProposalDraft:
         id=older.id, path=MEMORY, section=rule.title if rule else "Entries", text=newer.render(),
         message=f"Ask whether {older.id} is {_WORDS[kind]}", trailers=trailers,
     )  # fmt: skip
+
+
+def _said(doubt: str) -> str:
+    """Return the words of a doubt behind what it says of the entry."""
+    head, quote, rest = doubt.partition('": ')
+    return rest if quote and head.count('"') == 1 else doubt.partition(": ")[2]
 
 
 def _digest(ending: PossibleEnding) -> str:

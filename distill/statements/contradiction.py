@@ -26,6 +26,7 @@ from recall.text.identity import identity_key
 from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
 from .pairs.pair_features import PairFeatures, compare
 from .pairs.pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
+from .pairs.same_object import is_of_other_object
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "named_change",
     "relation",
     "restates_change",
+    "without_lead",
 ]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
@@ -63,6 +65,9 @@ _LEARNED = "another value of the same"
 SAID_CHANGE = "another value of the same, with words of change"
 SAME_CHANGE = "the same change in other words"
 _ENDS = "says that it holds no longer"
+_NAMES_REPLACED, _DENIES = "names what it replaces", "denies it"
+#: Reasons that name the older statement's own words as gone or denied, so that its object is no question.
+_NAMED = frozenset({_ENDS, _NAMES_REPLACED, _DENIES})
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
 #: The same share if the newer statement names what it replaces.
@@ -196,6 +201,8 @@ def relation(
         return Relation(kind="different", reason="it tells another thing of the same name")
     if found.kind == "replaced" and shares_only_person(older, newer):
         return Relation(kind="different", reason="it tells another thing of the same person")
+    if found.kind == "replaced" and found.reason not in _NAMED and is_of_other_object(older, newer):
+        return Relation(kind="different", reason="it tells of another object")
     if found.kind == "replaced" and _shares_only_values(parse_statement(older), parse_statement(newer)):
         return Relation(kind="different", reason="it shares only a value with it, in another language")
     return found
@@ -297,14 +304,14 @@ def _by_rules(
     was, now = parse_statement(_bare(older)), _newer_statement(newer)
     if a.keys != b.keys:
         held = _newer_statement(older).said
-        for whole in dict.fromkeys((was, parse_statement(_without_lead(older)))):
+        for whole in dict.fromkeys((was, parse_statement(without_lead(older)))):
             gone = _named(whole, now, held if _newer_statement(older).gone else whole)
             if gone is not None:
                 return gone
     if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
         same = _same(a, b, cosine)
         if same is None and (_LEAD.match(a.text) or _LEAD.match(b.text)):
-            same = _same(parse_statement(_without_lead(older)), parse_statement(_without_lead(newer)), None)
+            same = _same(parse_statement(without_lead(older)), parse_statement(without_lead(newer)), None)
         if same is not None:
             return same
     for held in (was, _newer_statement(older).said) if apart or now.cue else ():
@@ -393,14 +400,14 @@ def _named(was: Statement, now: _NewerStatement, held: Statement) -> Relation | 
     frame = _without(now.said.tokens, fresh)
     if not frame:
         # "switch from A to B" without saying for what: only a statement that is about little else.
-        return Relation(kind="replaced", reason="names what it replaces") if _weight(rest) <= 1 else None
+        return Relation(kind="replaced", reason=_NAMES_REPLACED) if _weight(rest) <= 1 else None
     shared = _weight(frame) - _weight(_without(frame, rest))
     other = _without(frame, rest)
     if shared < 1 or shared < _NAMED_FRAME * _weight(frame):
         return None
     if min(_weight(other), _weight(_without(rest, frame))) >= 1:
         return None  # each speaks of something that the other does not
-    return Relation(kind="replaced", reason="names what it replaces")
+    return Relation(kind="replaced", reason=_NAMES_REPLACED)
 
 
 def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation | None:
@@ -417,7 +424,7 @@ def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation
         return None
     if was.negations % 2 != now.said.negations % 2:
         turned = not other and (not mine or now.cue) and (lasting or now.cue)
-        return Relation(kind="replaced", reason="denies it") if turned else None
+        return Relation(kind="replaced", reason=_DENIES) if turned else None
     if not mine or not other or shared < _FRAME * (least - min(_weight(mine), _weight(other))):
         return None
     if not now.cue and (_DEICTIC.search(was.text) or _DEICTIC.search(now.said.text)):
@@ -473,10 +480,10 @@ def _newer_statement(text: str) -> _NewerStatement:
 @lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
     """Return *text* normalised, without an opening "no" and without its reasons."""
-    return _REASON.sub("", _without_lead(text))
+    return _REASON.sub("", without_lead(text))
 
 
-def _without_lead(text: str) -> str:
+def without_lead(text: str) -> str:
     """Return *text* normalised, without an opening "no". What follows from it ("so we stay with X") is still there."""
     return _LEAD.sub("", parse_statement(text).text)
 

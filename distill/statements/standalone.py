@@ -30,7 +30,6 @@ __all__ = [
     "find_surroundings",
     "is_elliptical",
     "join_sentences",
-    "last_sentence",
     "plain_turn",
     "question_of",
     "refers_back",
@@ -410,12 +409,6 @@ def question_of(turn: Message) -> str:
         last = asked if is_question(asked) else ""
     courtesy = _SMALL_TALK.search(last) is not None and _length(last) <= _SHORT_WORDS
     return last if is_question(last) and len(last) <= _MAX_CONTEXT_CHARS and not courtesy else ""
-
-
-def last_sentence(turn: Message) -> str:
-    """Return the last sentence of *turn*, or nothing if it is too long to stand with another one."""
-    last = _end_of_turn(turn.content)
-    return last if len(last) <= _MAX_CONTEXT_CHARS else ""
 
 
 def _referred(before: Sequence[str]) -> str:

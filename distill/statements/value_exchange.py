@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from guard.lazy_regex import lazy_regex
 
-from .contradiction import named_change
+from .contradiction import named_change, without_lead
+from .pairs.same_object import gives_another_value
 from .statement_parser import Statement, Token, parse_statement
 
 __all__ = ["exchange_value", "exchanges_value", "put_value", "says_more", "sets_another_value", "value_span"]
@@ -32,8 +33,6 @@ _LEAST_MORE, _LEAST_APART = 1.0, 2.0
 _SCOPE = lazy_regex(
     r"(?:\b(?:for|when|before|after|about|to|with|if)|\S \S+ (?:in|on|at|of))\s+(?:the |my |our )?$", re.IGNORECASE
 )
-#: Most weight of a value of a wish, in English and Chinese.
-_MOST_VALUE, _MOST_HAN_VALUE = 1.0, 2.0
 _CLAUSE = lazy_regex(r"[,;\u3002\uff0c\uff1b]\s*|\.\s+|\s(?:and|but|while)\s")
 
 
@@ -80,27 +79,27 @@ def exchanges_value(older: str, newer: str) -> bool:
 
 
 def sets_another_value(older: str, newer: str) -> bool:
-    """Return whether two standing wishes are the same sentence with another value.
+    """Return whether two wishes or two decisions give one object two values.
 
-    What stands behind "for" or "in" says when the wish holds, and what stands first in Chinese says of what.
+    The learned model decides. What stands behind "for" or "in" at the end may say when the wish holds, so a change
+    there is never another value.
 
     >>> sets_another_value("Use Celsius for temperatures.", "Use Fahrenheit for temperatures.")
     True
     >>> sets_another_value("Use tabs in Python.", "Use tabs in Go.")
     False
+    >>> sets_another_value("Write comments in English.", "Write tests in English.")
+    False
     """
     if max(len(older), len(newer)) > _MAX_CHARS:
         return False
-    was, now = parse_statement(_undated(older)), parse_statement(_undated(newer))
-    before = _shared_length(was.tokens, now.tokens)
-    behind = _shared_length(was.tokens[before:][::-1], now.tokens[before:][::-1])
-    mine, other = (said.tokens[before : len(said.tokens) - behind] for said in (was, now))
-    most = _MOST_HAN_VALUE if was.chinese else _MOST_VALUE
-    if not mine or not other or was.negations != now.negations or max(_weight(mine), _weight(other)) > most:
+    one, other = without_lead(_undated(older)), without_lead(_undated(newer))
+    was, now = parse_statement(one), parse_statement(other)
+    if was.negations % 2 != now.negations % 2 or not gives_another_value(one, other):
         return False
-    first, second = (said.text[: run[0].start] for said, run in ((was, mine), (now, other)))
-    same = first == second if was.chinese else first.split()[:1] == second.split()[:1]
-    return bool(first.strip()) and same and not _SCOPE.search(first) and not _SCOPE.search(second)
+    before = _shared_length(was.tokens, now.tokens)
+    heads = [said.text[: said.tokens[before].start] for said in (was, now) if before < len(said.tokens)]
+    return not any(_SCOPE.search(head) for head in heads)
 
 
 def says_more(older: str, newer: str) -> bool:

@@ -39,7 +39,7 @@ from .acceptance import accepted_sentences, accepts, is_consent, last_question
 from .echo import repeats
 from .options import chosen_option
 from .replies import answer_worth, proposal_worth
-from .sentence_kinds import asks_for_always, reported_kind, reports_work, stated_kind
+from .sentence_kinds import asks_for_always, reported_kind, reports_work, stated_kind, takes_leave
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 
@@ -350,7 +350,8 @@ def _unlabelled_items(exchange: _Exchange, line: ProseLine, reader: SentenceRead
             skip = False
             continue
         following = sentences[index + 1] if index + 1 < len(sentences) else ""
-        if message.role == "user" and following and announces_correction(sentence, following):
+        announced = message.role == "user" and following and announces_correction(sentence, following)
+        if announced and not takes_leave(f"{sentence} {following}"):
             start = line.text.index(sentence)
             end = line.text.index(following, start + len(sentence)) + len(following)
             yield _item(message, "correction", shorten(line.text[start:end], MAX_ITEM_CHARS))

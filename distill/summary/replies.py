@@ -1,6 +1,6 @@
-"""Chances of a short reply: that it accepts, that what it accepts is worth keeping, and that it answers for months.
+"""Chances of a short reply: that it accepts, proposes something to keep, answers for months, or takes leave.
 
-Three linear models read hashed n-grams of the words. Those of a proposal and of an answer also read what the trained
+Four linear models read hashed n-grams of the words. Those of a proposal and of an answer also read what the trained
 reader says of them. Their weights are one file beside this module, written by ``python -m bench.training.replies`` from
 labelled replies.
 """
@@ -17,12 +17,21 @@ from numpy.typing import NDArray
 
 from guard.lazy_regex import lazy_regex
 
-from ..reading.classifier import SECTIONS, is_chinese, load_weights, read_sentence
+from ..reading.classifier import ACTS, SECTIONS, is_chinese, load_weights, read_sentence
 from ..reading.features import FeatureVector, sentence_features, turn_features
 
-__all__ = ["BUCKETS", "HEADS", "Head", "acceptance_chance", "answer_worth", "proposal_worth", "reply_row"]
+__all__ = [
+    "BUCKETS",
+    "HEADS",
+    "Head",
+    "acceptance_chance",
+    "answer_worth",
+    "leaving_chance",
+    "proposal_worth",
+    "reply_row",
+]
 
-Head = Literal["accepts", "proposes", "answers"]
+Head = Literal["accepts", "proposes", "answers", "leaves"]
 Row = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 #: Hash buckets of each text of a head.
@@ -30,6 +39,7 @@ BUCKETS = 1 << 12
 _MAX_CHARS = 300
 #: Weight of what the reader says beside the words, so that these models do not lean on its weights.
 _READ_WEIGHT = 0.25
+_CORRECTION = ACTS.index("correction")
 _WEIGHTS = "replies.npz"
 _PIECE = lazy_regex(r"[\u3400-\u9fff]|\w+")
 
@@ -47,6 +57,11 @@ def proposal_worth(sentence: str) -> float:
 def answer_worth(question: str, answer: str) -> float:
     """Return the chance that a short *answer* and its *question* together are worth keeping for months."""
     return _chance("answers", question, answer)
+
+
+def leaving_chance(reply: str) -> float:
+    """Return the chance that a short *reply* only takes leave, thanks, or wants nothing more ("No, that's it.")."""
+    return _chance("leaves", "", reply)
 
 
 def reply_row(head: Head, previous: str, reply: str) -> Row:
@@ -84,9 +99,16 @@ def _answering(previous: str, reply: str) -> tuple[list[FeatureVector], list[flo
     return parts, [1.0, _length(reply), float(is_chinese(previous + reply)), *read]
 
 
+def _leaving(_previous: str, reply: str) -> tuple[list[FeatureVector], list[float]]:
+    alone = load_weights().alone(reply)
+    read = [_evidence(float(alone[:SECTIONS].sum())), _evidence(float(alone[_CORRECTION]))]
+    numbers = float(any(char.isdigit() for char in reply))
+    return [sentence_features(_bare(reply).casefold())], [1.0, _length(reply), numbers, *read]
+
+
 #: For each head what it reads of a turn and the reply to it: texts as n-grams, and numbers.
 HEADS: Mapping[Head, Callable[[str, str], tuple[list[FeatureVector], list[float]]]] = {
-    "accepts": _accepting, "proposes": _proposing, "answers": _answering,
+    "accepts": _accepting, "proposes": _proposing, "answers": _answering, "leaves": _leaving,
 }  # fmt: skip
 
 

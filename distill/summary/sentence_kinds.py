@@ -19,6 +19,7 @@ from ..reading.corrections import corrects_value, states_correction, states_reje
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 from ..statements.topics import content_terms
+from .replies import leaving_chance
 from .standing import Question, standing_chance
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "reported_kind",
     "reports_work",
     "stated_kind",
+    "takes_leave",
 ]
 
 _KINDS: Mapping[Act, ItemKind] = {
@@ -69,6 +71,9 @@ _STANDING_ORDER = lazy_regex(
 _DENIAL = lazy_regex(
     r"\bnot?\b|n['’]t\b|\b(?:wrong|actually|correction|instead|mistake)\b|[不没错]|其实|并非|反了|才对", re.IGNORECASE
 )
+#: Least chance of a sentence that only takes leave or wants nothing more, and the longest of them in characters.
+_LEAVES = 0.5
+_MAX_LEAVE_CHARS = 80
 _ROOT_CAUSE = lazy_regex(r"\broot cause\b|根因|根本原因|问题根源", re.IGNORECASE)
 
 
@@ -76,7 +81,7 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     """Return the kind of a sentence of the user, ``None`` for most sentences. *previous* is the assistant's turn."""
     if is_refused(sentence):
         return None
-    corrects = states_correction(sentence) or corrects_value(sentence, previous)
+    corrects = corrects_value(sentence, previous) or (states_correction(sentence) and not takes_leave(sentence))
     explicit: ItemKind | None = "correction" if corrects else None
     explicit = explicit or ("rejected" if states_rejection(sentence) else None)
     if explicit:
@@ -87,7 +92,7 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
     if reading.likeliest == "correction":
-        if not previous and _DENIAL.search(narrowed(sentence)) is None:
+        if takes_leave(sentence) or (not previous and _DENIAL.search(narrowed(sentence)) is None):
             return None
         reading = _correcting(sentence, previous, reader, reading)
     if reading.likeliest == "preference" and _FOR_NOW.search(narrowed(sentence)):
@@ -118,6 +123,15 @@ def _stands_plainly(sentence: str, previous: str, reading: SentenceReading) -> b
 def _has_content(sentence: str) -> bool:
     """Return whether *sentence* names or counts anything. "Not yet." does not, whatever the turn before it asked."""
     return is_chinese(sentence) or bool(content_terms(sentence)) or any(char.isdigit() for char in sentence)
+
+
+def takes_leave(sentence: str) -> bool:
+    """Return whether a short *sentence* only takes leave, thanks, or refuses an offer.
+
+    >>> takes_leave("No, that's it for today."), takes_leave("No, that's the old password.")
+    (True, False)
+    """
+    return len(sentence) <= _MAX_LEAVE_CHARS and leaving_chance(sentence) >= _LEAVES
 
 
 def is_standing_order(sentence: str) -> bool:

@@ -28,8 +28,8 @@ from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
 from .sentence_kinds import is_standing_order
-from .standing import kind_of_entry, leans_alone
-from .surroundings import choose_surroundings, opening_words, with_answer
+from .standing import kind_of_entry
+from .surroundings import choose_surroundings, with_answer
 
 __all__ = ["owner_name", "tell_items"]
 
@@ -87,11 +87,6 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
         around = with_answer(Surroundings(other=item.asked, asked=True, turn=earlier[-1]), words, spoken[place])
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     previous = _other_turn(item, spoken[:place])
-    if around is not None and not around.topic and _misses_topic(item, words, found.text, spoken[place], previous):
-        topic, topic_turn = opening_words(spoken[place], earlier)
-        if topic:
-            around = replace(around, topic=topic, topic_turn=topic_turn)
-            found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
     item = replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
@@ -156,11 +151,6 @@ def _is_wanted(item: Item, words: str, previous: str) -> bool:
     if item.kind == "preference" and is_standing_order(words):
         return True
     return item.kind == "correction" and (states_correction(words) or corrects_value(words, previous))
-
-
-def _misses_topic(item: Item, words: str, told: str, turn: Message, previous: str) -> bool:
-    """Return whether a reader of the entry would miss what the conversation is about."""
-    return not _is_wanted(item, words, previous) and leans_alone(told, item.kind, turn.content, previous)
 
 
 def _placed(item: Item, words: str, told: str, content: str, previous: str) -> Item:

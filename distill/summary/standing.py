@@ -28,7 +28,7 @@ from ..statements.standalone import plain_turn, split_speaker
 from ..statements.topics import content_terms
 from .leaning import leans
 
-__all__ = ["LEAST_CHANCE", "Question", "kind_of_entry", "leans_alone", "standing_chance", "standing_signs"]
+__all__ = ["LEAST_CHANCE", "Question", "kind_of_entry", "standing_chance", "standing_signs"]
 
 #: What a chance tells: whether a reader understands the entry alone, keeps it, and would look for it in its section.
 Question = Literal["alone", "kept", "section"]
@@ -36,8 +36,6 @@ Question = Literal["alone", "kept", "section"]
 LEAST_CHANCE = 0.35
 #: Least chance of an entry that stays in the section of its kind. Any other one is told as a fact.
 _LEAST_SECTION = 0.5
-#: Least chance to be understood of an entry that needs no more words of its conversation.
-_LEAST_ALONE = 0.6
 _WEIGHTS = "standing.json"
 _MAX_CHARS = 800
 #: Act of the reader for each kind of item. Any other kind is told as a fact.
@@ -71,11 +69,6 @@ def kind_of_entry(told: str, kind: ItemKind, content: str, previous: str) -> Ite
     if standing_chance("kept", told, kind, content, previous) < LEAST_CHANCE:
         return None
     return "fact" if misplaced else kind
-
-
-def leans_alone(told: str, kind: ItemKind, content: str, previous: str) -> bool:
-    """Return whether a reader would miss the conversation. See :func:`standing_chance` for the arguments."""
-    return standing_chance("alone", told, kind, content, previous) < _LEAST_ALONE
 
 
 def standing_chance(question: Question, told: str, kind: ItemKind, content: str, previous: str) -> float:

@@ -1,9 +1,9 @@
 """Choice of the words that stand with a sentence, so that a reader of memory understands it months later.
 
 ``distill.statements.standalone`` keeps what a pronoun or a short answer shows to be missing. Where the learned chance
-(``distill.summary.leaning``) says that the sentence leans on more, it keeps the sentences of the turn before it, then
-the question that the turn answers, and then what the speaker said in the turn before that question. It takes no more
-than the sentence needs.
+(``distill.summary.leaning``) says that the sentence leans on more, it keeps the sentences before it in its turn. A word
+of another turn stands with it only if the sentence itself lacks it, and only from the turn right before it. An
+unrelated turn misleads more than a missing one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import compress, pairwise
+from itertools import pairwise
 
 from agent_home.store.transcript import Message
 from guard.lazy_regex import lazy_regex
@@ -24,8 +24,8 @@ from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import (
     Surroundings,
     find_surroundings,
+    is_elliptical,
     join_sentences,
-    last_sentence,
     plain_turn,
     question_of,
     sentences_before,
@@ -35,7 +35,7 @@ from .leaning import leans
 from .selection import is_courtesy
 from .sentence_kinds import is_request
 
-__all__ = ["choose_surroundings", "opening_words", "with_answer"]
+__all__ = ["choose_surroundings", "with_answer"]
 
 #: Least chance of a sentence that gets the sentences before it in its turn, and of one that gets words of other turns.
 _LEANS_ON_TURN, _LEANS_ON_OTHERS = 0.12, 0.26
@@ -52,24 +52,16 @@ _HEADING_HAN = 4
 _STANDS, _IS_REMARK = 0.2, 0.3
 #: Most words of a reply to the turn before at the start of a turn.
 _LEAD_IN_WORDS = 5
-#: Greatest chance of a sentence that can say what another one is about.
-_CLEAR_TOPIC = 0.4
 #: Most characters of the sentences of its own turn, and of an earlier turn, that stand with a sentence.
 _MAX_OWN_CHARS, _MAX_TOPIC_CHARS = 260, 200
-#: Turns before a sentence that are searched for the speaker's own one.
-_NEAR = 3
-#: Turns of a conversation whose first words still say what it is about, and least terms of words that do. Readers
-#: understood three of four entries with opening words of three turns ago, and one of three with older ones, which
-#: misled one of four.
-_NEAR_OPENING = 6
-_OPENING_TERMS = 3
-_MAX_OPENING_CHARS = 140
-_ASKS = lazy_regex(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
+#: Latest turns of the speaker that are searched for whom "he" or "she" means.
+_NEAR = 2
 #: Words that open another topic.
 _NEW_TOPIC = lazy_regex(
     r"(?:oh|anyway|anyhow|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
     re.IGNORECASE,
 )
+_WISHES = frozenset({"preference", "decision"})
 _HAN = lazy_regex(r"[\u3400-\u9fff]")
 _POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b"
 #: Words of those who talk. A short sentence without them may be a heading ("about the threshold.").
@@ -79,8 +71,6 @@ _POINTS = lazy_regex(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
 _POINTS_BACK = lazy_regex(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
 #: A question that offers something for what the user just said.
 _OFFERS = lazy_regex(r"要不要|\b(?:want (?:a|me|to)|shall i|should i|do you want)\b", re.IGNORECASE)
-#: Words at the head that mean what the turn before just said.
-_POINTS_AT_TURN = lazy_regex(r"(?:that|this)\b|[这那]", re.IGNORECASE)
 _PERSON_MEANT = lazy_regex(r"\b(?:he|him|his|she|her|hers|hes|shes)\b|[他她](?!们)", re.IGNORECASE)
 _HE, _SHE = (
     lazy_regex(r"\b(?:he|him|his|hes)\b|他", re.IGNORECASE),
@@ -92,22 +82,27 @@ _HIM = lazy_regex(
 _HER = lazy_regex(
     r"\b(?:mum|mom|mother|wife|daughter|sister|grandma|girlfriend)\b|[妈姐妹奶婆]|女儿|闺女", re.IGNORECASE
 )
-_KIN = lazy_regex(f"{_HIM.pattern}|{_HER.pattern}", re.IGNORECASE)
 #: A name inside an English sentence, or in Latin letters inside a Chinese one.
 _NAME = lazy_regex(r"(?:(?<=[a-z,;\u3400-\u9fff] )|(?<=[\u3400-\u9fff]))(?!I\b)[A-Z][a-z]+")
-#: A word for a person in English. Chinese names have no mark.
-_PERSON = lazy_regex(
-    r"(?:^|(?<=[\w,;] ))(?!I\b)[A-Z][a-z]+|\b(?:[Mm]y|[Oo]ur) \w+|\b(?:[Hh]e|him|his|[Ss]he|her|mum|dad)\b|"
-    r"[\u3400-\u9fff]"
-)
-#: A name or a title in a Chinese sentence.
-_CJK_PERSON = lazy_regex(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先又给去来,\uff0c])|(?<![A-Za-z])[A-Z][a-z]+|我家")
 
 
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
     """Return what stands with *words* of *turn*. *earlier* are the turns before it, oldest first."""
-    around = with_answer(_near_words(words, turn, earlier), words, turn)
+    found = _near_words(words, turn, earlier)
+    found = replace(found, other="", asked=False) if found.other and _stands(found.own, words, turn) else found
+    around = with_answer(found, words, turn)
     return _with_person(_without_remarks(around, words, turn), words, turn, earlier)
+
+
+def _stands(own: str, words: str, turn: Message) -> bool:
+    """Return whether the reader keeps a wish or a decision without any other turn, and nothing in it points back.
+
+    A fact in few words may be an answer.
+    """
+    text = join_sentences(own, words)
+    points = _POINTS_BACK.search(text) is not None or is_elliptical(words, user=False) or lacks_its_noun(f"A: {text}")
+    reading = SentenceReader().read(text, "", turn.role)
+    return not points and reading.enters and reading.likeliest in _WISHES
 
 
 def _without_remarks(around: Surroundings, words: str, turn: Message) -> Surroundings:
@@ -145,20 +140,6 @@ def with_answer(around: Surroundings, words: str, turn: Message) -> Surroundings
     return replace(around, own=start) if fits else around
 
 
-def opening_words(turn: Message, earlier: Sequence[Message]) -> tuple[str, Message | None]:
-    """Return the first sentence of the user that says what a young conversation is about, with its turn.
-
-    Empty words and no turn where none has enough terms, and where *turn* comes late in its conversation.
-    """
-    session = [message for message in earlier if message.session == turn.session]
-    for message in session if len(session) <= _NEAR_OPENING else ():
-        for sentence in split_sentences(plain_turn(message.content)) if message.role == "user" else ():
-            says = len(content_terms(sentence)) >= _OPENING_TERMS and not is_courtesy(sentence)
-            if says and len(sentence) <= _MAX_OPENING_CHARS:
-                return sentence, message
-    return "", None
-
-
 def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
     """Return the sentences of *turn* and of the turns right before it that *words* lean on."""
     found = find_surroundings(words, turn, earlier)
@@ -180,25 +161,14 @@ def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surrou
         return Surroundings(own=own, other=asked, asked=answers or found.asked, turn=other)
     if question and _is_clear(question) and not lacks_its_noun(f"A (asked: {question!r}): {text}"):
         return Surroundings(own=own, other=question, asked=True, turn=other)
-    topic_turn = _own_turn_before(turn, earlier)
-    named = own != "" and (len(own) > _HEADING_CHARS or _is_heading(own))
-    said_twice = topic_turn is not None and bool(earlier) and earlier[-1] is topic_turn
-    goes_on = (
-        said_twice
-        or bool(question)
-        or (not named and _POINTS_BACK.search(words) is not None)
-        or _share_a_term(text, previous)
-    )
-    if found.other and not found.asked and _POINTS_AT_TURN.match(words):
-        return Surroundings(own=own, other=found.other, turn=other)
-    topic = _topic(topic_turn, words) if topic_turn is not None and goes_on else ""
-    topic = topic if _is_related(topic, question, text) else ""
-    if not topic:
-        said = question or found.other or (last_sentence(other) if other is not None and other.role == "user" else "")
-        return Surroundings(own=own, other=said, asked=bool(question) or found.asked, turn=other)
-    return Surroundings(
-        own=own, other=question, asked=bool(question), turn=other, topic=topic, topic_turn=topic_turn
-    )  # fmt: skip
+    if not _needs_a_word(words, text):
+        return Surroundings(own=own, turn=other)
+    return Surroundings(own=own, other=question or found.other, asked=bool(question) or found.asked, turn=other)
+
+
+def _needs_a_word(words: str, text: str) -> bool:
+    """Return whether the sentence itself lacks a word of another turn: it points back, or is a bare answer."""
+    return _POINTS_BACK.search(words) is not None or is_elliptical(words, user=True) or lacks_its_noun(f"A: {text}")
 
 
 def _with_person(around: Surroundings, words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
@@ -221,13 +191,13 @@ def _with_person(around: Surroundings, words: str, turn: Message, earlier: Seque
         or _HER.search(known)
     ):
         return around
-    for message in reversed(earlier):
-        if (message.role, message.name) == (turn.role, turn.name):
-            for sentence in reversed(split_sentences(plain_turn(message.content))):
-                name = _NAME.search(sentence)
-                names = kin.search(sentence) or (name is not None and same.search(sentence, name.end()))
-                if names and len(sentence) <= _MAX_TOPIC_CHARS:
-                    return replace(around, topic=sentence, topic_turn=message)
+    own = [message for message in earlier if (message.role, message.name) == (turn.role, turn.name)]
+    for message in reversed(own[-_NEAR:]):
+        for sentence in reversed(split_sentences(plain_turn(message.content))):
+            name = _NAME.search(sentence)
+            names = kin.search(sentence) or (name is not None and same.search(sentence, name.end()))
+            if names and len(sentence) <= _MAX_TOPIC_CHARS:
+                return replace(around, topic=sentence, topic_turn=message)
     return around
 
 
@@ -288,31 +258,6 @@ def _share_a_term(text: str, previous: str) -> bool:
     return bool(mine & theirs) or any(pair in previous for pair in pairs)
 
 
-def _is_related(topic: str, question: str, text: str) -> bool:
-    """Return whether *topic* names whom *text* or its question means, or a thing that *text* says.
-
-    An unrelated quotation misleads more than a missing one.
-    """
-    if _OFFERS.search(question):
-        return True
-    if (_means_another(question) or _means_another(text)) and _names_somebody(topic):
-        return True
-    return _share_a_term(text, topic) or _share_a_term(question, topic)
-
-
-def _means_another(text: str) -> bool:
-    """Return whether *text* says "he" or "she" before it names anybody."""
-    meant = _PERSON_MEANT.search(text)
-    if meant is not None and _starts_with_a_thing(text[: meant.start()]):
-        return False
-    known = meant is not None and (_NAME.search(text, 0, meant.start()) or _KIN.search(text, 0, meant.start()))
-    return meant is not None and not known
-
-
-def _names_somebody(text: str) -> bool:
-    return any(sign.search(text) for sign in (_KIN, _PERSON_MEANT, _CJK_PERSON if _HAN.search(text) else _PERSON))
-
-
 def _is_heading(sentence: str) -> bool:
     """Return whether a short *sentence* says enough to be worth keeping before another one."""
     chars = len(_HAN.findall(sentence))
@@ -323,31 +268,3 @@ def _is_heading(sentence: str) -> bool:
 def _is_clear(question: str) -> bool:
     """Return whether a reader knows what *question* is about."""
     return len(content_terms(question)) >= 2 and _POINTS.search(question) is None
-
-
-def _own_turn_before(turn: Message, earlier: Sequence[Message]) -> Message | None:
-    """Return the latest turn of the same speaker, if it is near."""
-    near = reversed(earlier[-_NEAR:])
-    return next((message for message in near if (message.role, message.name) == (turn.role, turn.name)), None)
-
-
-def _topic(turn: Message, words: str) -> str:
-    """Return the statements of *turn* that say most clearly what it is about, and name somebody if *words* mean one."""
-    person = _PERSON_MEANT.search(words) is not None
-    sentences = [sentence for sentence in split_sentences(plain_turn(turn.content)) if not is_question(sentence)]
-    clear = [
-        len(sentence) <= _MAX_TOPIC_CHARS
-        and leans(sentence) <= _CLEAR_TOPIC
-        and not (is_request(sentence) or _ASKS.search(sentence))
-        and not (person and _PERSON.search(sentence) is None)
-        for sentence in sentences
-    ]
-    if not any(clear):
-        return ""
-    start = min(compress(range(len(sentences)), clear), key=lambda number: (leans(sentences[number]), number))
-    kept = sentences[start]
-    for sentence in sentences[start + 1 :]:
-        if len(kept) + len(sentence) >= _MAX_TOPIC_CHARS:
-            break
-        kept = join_sentences(kept, sentence)
-    return kept

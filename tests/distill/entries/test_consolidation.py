@@ -304,3 +304,40 @@ def test_an_entry_about_another_talk_is_left_to_a_person() -> None:
     result = consolidated(older, newer, fresh={newer.id})
     assert not result.superseded
     assert [(link.older, link.newer) for link in result.undecided] == [(older.id, newer.id)]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "older", "newer"),
+    [
+        ("SP", "Write comments in English.", "Write tests in English."),
+        ("SP", "Keep functions under 60 lines.", "Keep classes under 60 lines."),
+        ("SP", "Schreib Docstrings auf Englisch.", "Schreib Changelogs auf Englisch."),
+        ("KD", "We use Postgres for billing.", "We use Redis for the cache."),
+    ],
+)
+def test_a_wish_or_decision_about_another_object_replaces_nothing(prefix: str, older: str, newer: str) -> None:
+    result = consolidated(entry(f"{prefix}-0001", older), entry(f"{prefix}-0002", newer, "2026-11-08"))
+    assert (result.superseded, result.merged) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("prefix", "older", "newer"),
+    [
+        ("SP", "Formatiere Python mit black.", "Formatiere Python mit ruff."),
+        ("KD", "We use GitHub for code.", "We use GitLab for code."),
+        ("KD", "Wir nehmen Jira für Tickets.", "Wir nehmen Linear für Tickets."),
+    ],
+)
+def test_another_value_of_the_same_object_replaces_the_older_one(prefix: str, older: str, newer: str) -> None:
+    before = entry(f"{prefix}-0001", older).changed(fields={"Sources": "one#m1"})
+    after = entry(f"{prefix}-0002", newer, "2026-11-08").changed(fields={"Sources": "two#m1"})
+    result = consolidated(before, after)
+    assert [(link.older, link.newer) for link in result.superseded] == [(before.id, after.id)]
+
+
+def test_a_correction_in_the_same_shape_replaces_a_decision() -> None:
+    decision = entry("KD-0001", "We use GitHub for code.").changed(fields={"Sources": "one#m1"})
+    other = entry("KD-0003", "We use Jira for tickets.").changed(fields={"Sources": "one#m2"})
+    correction = entry("CO-0002", "No, we use GitLab for code.", "2026-11-08").changed(fields={"Sources": "two#m1"})
+    result = consolidated(decision, other, correction)
+    assert [(link.older, link.newer) for link in result.superseded] == [("KD-0001", "CO-0002")]

@@ -176,3 +176,13 @@ def test_an_accepted_replacement_in_memory_keeps_the_rest(home: Home, now: datet
         "Instead of: sign my mails with Best",
     ]
     assert entry(home, "SP-0009").fields["Superseded-By"] == "SP-0010"
+
+
+def test_a_closing_tells_the_question_that_waits(home: Home, hear: Hear, now: datetime) -> None:
+    hear("one", ("resolve", "OT-0001"), said="The soil is here, I think.")
+    closed = hear("two", ("supersede", "OT-0001"), text="Order the bark", said="Maybe bark instead.")
+    (item,) = waiting(home, now)
+    (changed,) = closed.changed
+    assert (changed.kind, changed.asked) == (item.ends, True) == ("resolve", True)
+    assert item.reason.endswith(f": {changed.text}")
+    assert changed.text == "The soil is here, I think."

@@ -7,7 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from distill.summary.replies import BUCKETS, HEADS, Head, acceptance_chance, answer_worth, proposal_worth, reply_row
+from distill.summary.replies import (
+    BUCKETS,
+    HEADS,
+    Head,
+    acceptance_chance,
+    answer_worth,
+    leaving_chance,
+    proposal_worth,
+    reply_row,
+)
 
 
 @pytest.mark.parametrize("reply", ["yes please", "Agreed.", "let's do that", "那就这么办", "行,谢谢"])
@@ -46,3 +55,11 @@ def test_any_text_has_a_chance_in_linear_time(piece: str, count: int) -> None:
     for chance in (acceptance_chance(text), proposal_worth(text), answer_worth(text, text)):
         assert 0 <= chance <= 1
     assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    "reply", ["No, that's all.", "Nein danke, das reicht mir.", "不用了,谢谢。", "Nope, all good."]
+)
+def test_taking_leave_is_likelier_than_a_correction(reply: str) -> None:
+    corrections = ("No, that's my uncle.", "Nein, es sind 30 Tage.", "不对,是周四。", "No, it closes at six.")
+    assert leaving_chance(reply) > 0.5 > max(map(leaving_chance, corrections))

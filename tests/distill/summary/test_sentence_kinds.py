@@ -98,3 +98,29 @@ def test_a_plain_fact_enters_whatever_was_said_before(sentence: str, previous: s
 def test_what_judges_would_keep_enters_just_below_the_threshold(sentence: str, kind: str) -> None:
     assert not SentenceReader().read(sentence, "", "user").enters
     assert stated_kind(sentence, "", SentenceReader()) == kind
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "No, that's it for today.",
+        "No, that's all for now, thanks.",
+        "Nope, that's all I needed.",
+        "No, it's fine as it is.",
+        "Nein, das war's.",
+        "Non merci, c'est tout.",
+        "不用了,今天就到这吧。",
+    ],
+)
+def test_a_farewell_or_a_refused_offer_is_no_correction(sentence: str) -> None:
+    assert stated_kind(sentence, "Is there anything else that I can do for you?", SentenceReader()) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["No, that's the old password.", "No, it's on port 5000.", "No, the last one is mine.", "不对,那是去年的价格。"],
+)
+def test_a_denial_with_another_value_is_a_correction_still(sentence: str) -> None:
+    assert stated_kind(sentence, "So I use the password, the port and the price of 2025.", SentenceReader()) == (
+        "correction"
+    )

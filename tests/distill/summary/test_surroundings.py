@@ -37,14 +37,29 @@ def test_courtesies_and_requests_are_no_heading() -> None:
         assert choose_surroundings("I've decided to sell the red boat in March.", said, []).own == ""
 
 
-def test_an_answer_keeps_its_question_and_what_that_was_about() -> None:
-    first = turn(1, "My mother's hip operation is on 2 June in Letterkenny.")
-    question = turn(2, "Good. Will she stay with you afterwards?", "assistant")
-    answer = turn(3, "she will, six weeks in our downstairs room")
+def test_an_answer_keeps_its_question_alone() -> None:
+    first = turn(1, "I'm repainting the boat this spring.")
+    question = turn(2, "Good. Will your brother help you with it?", "assistant")
+    answer = turn(3, "he will, six weekends in the old shed")
     found = choose_surroundings(answer.content, answer, [first, question])
-    assert found.topic == first.content
-    assert found.topic_turn is first
-    assert (found.other, found.asked) == ("Will she stay with you afterwards?", True)
+    assert found.topic == ""
+    assert (found.other, found.asked) == ("Good. Will your brother help you with it?", True)
+
+
+def test_an_older_turn_of_the_speaker_is_no_context() -> None:
+    earlier = [
+        turn(1, "Can you summarise the meeting notes about the warehouse?"),
+        turn(2, "They list the racks, the forklift and the staffing.", "assistant"),
+    ]
+    for content in (
+        "We decided to rent the forklift from Bauer.",
+        "I'm allergic to peanuts.",
+        "Write commit messages in English.",
+        "Wir nehmen den Stapler von Bauer.",
+    ):
+        said = turn(3, content)
+        found = choose_surroundings(said.content, said, earlier)
+        assert (found.other, found.topic) == ("", "")
 
 
 def test_the_start_of_a_turn_keeps_a_question_that_names_its_topic() -> None:
@@ -62,6 +77,13 @@ def test_him_and_her_are_named_from_an_earlier_turn() -> None:
     assert (found.topic, found.topic_turn) == (named.content, named)
 
 
+def test_him_and_her_are_not_named_from_turns_long_before() -> None:
+    named = turn(1, "can you help me think about mum")
+    between = [turn(number, "the harbour is calm", "user") for number in range(2, 6)]
+    said = turn(7, "the council offers a grant for a shower for her, 4,000 pounds, I applied for it yesterday")
+    assert choose_surroundings(said.content, said, [named, *between]).topic == ""
+
+
 def test_another_topic_needs_nothing_of_the_turns_before() -> None:
     first = turn(1, "My mother's hip operation is on 2 June in Letterkenny.")
     other = turn(3, "对了下周要去兽医那儿一趟")
@@ -75,13 +97,6 @@ def test_an_unrelated_turn_is_not_quoted() -> None:
     said = turn(3, "Annika rang. Gothenburg's had its budget chopped so it's ten now, the fourteen's gone.")
     found = choose_surroundings(said.content, said, [rent, asked])
     assert (found.topic, found.other) == ("", "Anything from Sweden?")
-
-
-def test_an_offer_keeps_what_it_is_about() -> None:
-    first = turn(1, "my old landlord wants to hold back 600 dollars for a stain that was there in 2023")
-    offer = turn(2, "A firm letter is step one. Want a draft?", "assistant")
-    said = turn(3, "not yet, i gave them till july 20")
-    assert choose_surroundings(said.content, said, [first, offer]).topic == first.content
 
 
 def test_that_means_what_the_other_just_said() -> None:

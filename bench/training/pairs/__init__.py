@@ -1,0 +1,1 @@
+"""Train models that relate two statements."""
