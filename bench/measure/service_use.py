@@ -1,11 +1,11 @@
-"""Live a day with the service in minutes, and show whether the process grows: sessions open, talk and close.
+"""Use the service for weeks in minutes, and show whether the process grows: sessions open, talk and close.
 
-    python -m bench.measure.service_day [--hours 24] [--sessions 12] [--json]
+    python -m bench.measure.service_use [--days 24] [--sessions 12] [--json]
 
-In each hour every session gets a prompt for its first message, appends its turns one by one, searches, notes something
+On each day every session gets a prompt for its first message, appends its turns one by one, searches, notes something
 and is closed in a job. Commands and hooks of other processes use the socket meanwhile. What is said repeats after some
-hours, as memory grows slower than the record of what was said. From then on the resident memory of the service, its
-open files, threads and children must stay as they are. They stand behind each hour, with the size of the index.
+days, as memory grows slower than the record of what was said. From then on the resident memory of the service, its
+open files, threads and children must stay as they are. They stand behind each day, with the size of the index.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,16 @@ _SAID = (
     "Remember that the {thing} of team {number} {state}.",
 )
 _TURNS = 8
-#: Hours after which the sessions say the same again.
-_NEW_HOURS = 6
+#: Days after which the sessions say the same again.
+_NEW_DAYS = 6
 _AT_ONCE = 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures of each hour. Return 1 when a request failed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.measure.service_day", description=__doc__)
-    parser.add_argument("--hours", type=int, default=24)
-    parser.add_argument("--sessions", type=int, default=12, help="sessions of an hour")
+    """Print the figures of each day. Return 1 when a request failed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.measure.service_use", description=__doc__)
+    parser.add_argument("--days", type=int, default=24)
+    parser.add_argument("--sessions", type=int, default=12, help="sessions of a day")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -57,37 +58,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         token = add_token(home, "day", scopes=("read", "write"), audience="owner", now=now())
         service = ServiceProcess(home, token)
         try:
-            hours = [_hour(service, number, options.sessions) for number in range(options.hours)]
+            days = [_day(service, number, options.sessions, options.days) for number in range(options.days)]
             print("\n".join(service.defects), end="", file=sys.stderr)
         finally:
             service.stop()
-    failed = sum(hour["failed"] for hour in hours)
+    failed = sum(day["failed"] for day in days)
     if options.json:
-        print(json.dumps({"hours": hours, "failed": failed}, indent=2))
+        print(json.dumps({"days": days, "failed": failed}, indent=2))
     else:
-        print("\n".join(_row(hour) for hour in hours))
+        print("\n".join(_row(day) for day in days))
     return 1 if failed else 0
 
 
-def _hour(service: ServiceProcess, number: int, sessions: int) -> dict[str, Any]:
-    """Run the sessions of an hour, and return what the service has then."""
+def _day(service: ServiceProcess, number: int, sessions: int, days: int) -> dict[str, Any]:
+    """Run the sessions of a day, and return what the service has then."""
     begun = time.perf_counter()
+    at = now() - timedelta(days=days - number)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        failed = sum(pool.map(lambda place: _session(service, number, place), range(sessions)))
+        failed = sum(pool.map(lambda place: _session(service, number, place, at), range(sessions)))
         failed += sum(pool.map(lambda command: _command(service.home, command), _commands(service.home)))
     process = Path(f"/proc/{service.process.pid}")
     return {
-        "hour": number, "failed": failed, "seconds": round(time.perf_counter() - begun, 1),
+        "day": number, "failed": failed, "seconds": round(time.perf_counter() - begun, 1),
         "megabytes": round(service.kilobytes / 1024, 1), "files": len(list((process / "fd").iterdir())),
         "threads": len(list((process / "task").iterdir())), "children": service.children,
         "index_megabytes": round(service.home.index.stat().st_size / 1e6, 1),
     }  # fmt: skip
 
 
-def _session(service: ServiceProcess, hour: int, place: int) -> int:
+def _session(service: ServiceProcess, day: int, place: int, at: datetime) -> int:
     """Append, search and close, and return how many requests failed."""
-    name = f"h{hour}-s{place}"
-    words = random.Random(f"{hour % _NEW_HOURS} {place}")  # noqa: S311 - the same day in each run
+    name = f"d{day}-s{place}"
+    words = random.Random(f"{day % _NEW_DAYS} {place}")  # noqa: S311 - the same day in each run
     asked: list[tuple[str, dict[str, Any]]] = [
         ("/prompt", {"message": f"What about the {words.choice(_THINGS)}?", "session": name})
     ]
@@ -96,7 +98,8 @@ def _session(service: ServiceProcess, hour: int, place: int) -> int:
             thing=words.choice(_THINGS), state=words.choice(_STATES), number=words.randrange(1000)
         )
         role = "assistant" if turn % 2 else "user"
-        body = {"messages": [{"role": role, "content": text, "id": f"{name}-{turn}"}]}
+        said = (at + timedelta(minutes=place, seconds=turn)).isoformat(timespec="seconds")
+        body = {"messages": [{"role": role, "content": text, "id": f"{name}-{turn}", "ts": said}]}
         asked.append((f"/sessions/{name}/messages", body))
     asked += [("/memory/search", {"query": f"{words.choice(_THINGS)} {words.choice(_STATES)}"}) for _ in range(3)]
     asked.append(("/entries", {"text": f"The {words.choice(_THINGS)} of table {place} {words.choice(_STATES)}"}))
@@ -135,8 +138,8 @@ def _command(home: Home, command: Sequence[str]) -> bool:
     return done.returncode != 0
 
 
-def _row(hour: dict[str, Any]) -> str:
-    return "  ".join(f"{name} {value}" for name, value in hour.items())
+def _row(day: dict[str, Any]) -> str:
+    return "  ".join(f"{name} {value}" for name, value in day.items())
 
 
 if __name__ == "__main__":
