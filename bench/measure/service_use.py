@@ -116,9 +116,11 @@ def _session(service: ServiceProcess, day: int, place: int, at: datetime) -> int
 def _ended(service: ServiceProcess, job: str) -> str:
     """Return the state of *job* when it has ended."""
     while True:
-        state: str = service.get(f"/jobs/{job}")[1]["state"]
-        if state in {"done", "failed"}:
-            return state
+        answer = service.get(f"/jobs/{job}")[1]
+        if answer["state"] == "failed":
+            print(f"closing: {answer['result']}", file=sys.stderr)
+        if answer["state"] in {"done", "failed"}:
+            return str(answer["state"])
         time.sleep(0.1)
 
 
