@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import time
-import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -29,15 +27,12 @@ from .endpoints import ENDPOINTS, HttpEndpoint, Service
 from .jobs import Jobs
 from .metrics import Metrics
 from .openapi import document
-from .problem import HttpProblem, problem_of
+from .problem import LOGGER, HttpProblem, log_defect, problem_of
 from .request_limits import BodyLimit, BodyTooLarge
 from .source_stamp import SourceStamp
 
-__all__ = ["LOGGER", "application"]
+__all__ = ["application"]
 
-#: One line of JSON for each request that is no command: no text, no name of a session, no query.
-LOGGER = logging.getLogger("agent_home.service")
-_LOGGED_FRAMES = 5
 #: Status of an answer that nobody waits for.
 _GONE = 499
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -105,7 +100,7 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
             problem = _as_problem(error, private=request.state.private)
             response = _problem_response(problem, request_id, detail=detail)
             if response.status_code == 500:
-                LOGGER.error("%s", json.dumps(_defect(error, request_id)))  # noqa: TRY400 - no content
+                log_defect(error, request_id)
         response.headers["X-Request-Id"] = request_id
         response.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - begun
@@ -131,13 +126,6 @@ def _as_problem(error: Exception, *, private: bool) -> HttpProblem:
     if isinstance(error, BodyTooLarge):
         return HttpProblem(413, f"the body is larger than {error.most_bytes} bytes")
     return problem_of(error, private=private)
-
-
-def _defect(error: Exception, request_id: str) -> dict[str, str]:
-    """Return the kind and the places of *error* for the log. Its message may hold memory."""
-    frames = traceback.extract_tb(error.__traceback__)[-_LOGGED_FRAMES:]
-    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-    return {"request": request_id, "error": type(error).__name__, "at": places}
 
 
 def _problem_response(problem: HttpProblem, request_id: str, *, detail: bool) -> Response:
@@ -176,7 +164,7 @@ def _command(callers: Callers, activity: Activity) -> Answerer:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             return JSONResponse({"error": f"no command: {type(error).__name__}"}, 400)
         except Exception as error:  # noqa: BLE001 - with AGENT_HOME_DEBUG the process that asks shows it
-            LOGGER.error("%s", json.dumps(_defect(error, _request_id(request))))  # noqa: TRY400 - no content
+            log_defect(error, _request_id(request))
             return JSONResponse({"error": f"no answer: {type(error).__name__}"}, 500)
         return JSONResponse(done._asdict())
 

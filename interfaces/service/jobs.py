@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
-from .problem import problem_of
+from .problem import log_defect, problem_of
 
 __all__ = ["Job", "Jobs"]
 
@@ -95,5 +95,7 @@ class Jobs:
             problem = problem_of(error, private=job.private)
             job.answer, job.status = {"error": str(problem)}, problem.status
             job.state = "failed"
+            if problem.status == 500:
+                log_defect(error, job.id)
         finally:
             ended()

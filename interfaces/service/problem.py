@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 
 from interfaces.cli.exit_codes import exit_code
 
-__all__ = ["HttpProblem", "problem_of"]
+__all__ = ["LOGGER", "HttpProblem", "log_defect", "problem_of"]
+
+#: One line of JSON for each request that is no command: no text, no name of a session, no query.
+LOGGER = logging.getLogger("agent_home.service")
+_LOGGED_FRAMES = 5
 
 #: Status of each exit code of the command line (``interfaces.cli.exit_codes``).
 _STATUS: Mapping[int, int] = {1: 409, 2: 404, 3: 404, 4: 422, 5: 503, 6: 503, 7: 409, 8: 503}
@@ -52,3 +60,14 @@ def problem_of(error: Exception, *, private: bool = False) -> HttpProblem:
     headers = {"Retry-After": str(_RETRY_S)} if status == 503 else None
     text = _PRIVATE.get(status, "it failed") if private else " ".join(str(error).split())
     return HttpProblem(status, text, headers=headers)
+
+
+def log_defect(error: Exception, request_id: str) -> None:
+    """Write the kind and the places of *error* into the log. Its message may hold memory.
+
+    *request_id* is that of the request or the job.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-_LOGGED_FRAMES:]
+    places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    line = {"request": request_id, "error": type(error).__name__, "at": places}
+    LOGGER.error("%s", json.dumps(line))

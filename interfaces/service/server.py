@@ -24,11 +24,12 @@ from agent_home.lock import hold
 from interfaces.promised_closings import left_closings
 
 from .activity import Activity
-from .app import LOGGER, application
+from .app import application
 from .callers import Callers
 from .command_runner import run_command
 from .endpoints import start_closing
 from .jobs import Jobs
+from .problem import LOGGER
 from .request_limits import LimitedConnection
 from .settings import ServeSettings
 from .socket_place import short_path, socket_path

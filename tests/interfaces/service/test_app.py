@@ -15,9 +15,9 @@ from starlette.types import ASGIApp
 
 from agent_home.home import Home
 from interfaces.service.activity import Activity
-from interfaces.service.app import LOGGER
 from interfaces.service.client import package, shared_environment
 from interfaces.service.metrics import Metrics
+from interfaces.service.problem import LOGGER
 from interfaces.service.socket_place import socket_path
 from interfaces.service.source_stamp import SourceStamp
 from interfaces.service.tokens import SCOPES, add_token

@@ -46,12 +46,19 @@ def test_a_job_that_failed_has_the_status_and_the_message_of_its_error(jobs: Job
     assert "KD-0000" in job.answer["error"]
 
 
-def test_a_defect_in_a_job_says_only_its_kind(jobs: Jobs) -> None:
+def test_a_defect_in_a_job_says_only_its_kind_and_its_place_stands_in_the_log(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr("interfaces.service.problem.LOGGER.error", lambda _form, line: logged.append(line))
     ended = threading.Event()
     job = jobs.start("close", "me", defective, ended.set)
     assert ended.wait(PATIENCE_S)
     assert job.status == 500
     assert "zanzibarite" not in str(job.as_dict())
+    assert job.id in logged[0]
+    assert "test_jobs.py:" in logged[0]
+    assert "zanzibarite" not in logged[0]
 
 
 def test_jobs_wait_until_a_worker_is_free_and_are_counted() -> None:
