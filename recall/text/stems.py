@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from threading import Lock
 from typing import cast
 
 from .irregular_forms import forms_of
@@ -27,7 +28,13 @@ def stem(word: str) -> str:
     ('deploi', True, True)
     """
     plain = min((word.casefold(), *forms_of(word)))
-    return plain if len(plain) <= _SHORT else _porter()(plain)
+    if len(plain) <= _SHORT:
+        return plain
+    with _LOCK:  # a stemmer holds the word that it works on
+        return _porter()(plain)
+
+
+_LOCK = Lock()
 
 
 @cache

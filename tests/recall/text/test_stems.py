@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import apsw
 import pytest
 from hypothesis import given
@@ -49,3 +52,17 @@ def test_case_does_not_matter_and_no_word_vanishes(word: str) -> None:
 
 def test_irregular_forms_have_one_stem() -> None:
     assert len({stem(form) for form in ("go", "Went", "gone", "goes")}) == 1
+
+
+def test_threads_get_the_stems_of_their_own_words() -> None:
+    words = [f"{letter}{word}" for letter in "abcdefghijklmnop" for word in WORDS.split()]
+    stem.cache_clear()
+    expected = [stem(word) for word in words]
+    stem.cache_clear()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(stem, words)) == expected
+    finally:
+        sys.setswitchinterval(before)
