@@ -153,7 +153,8 @@ def measure_gold(
     lines = {turn.source: _line(turn) for turn in conversation.turns.values()}
     outcomes: dict[int, list[_Outcome]] = {budget: [] for budget in budgets}
     for number, question in enumerate(conversation.questions, 1):
-        raw = [lines[source] for source in _raw_hits(home, question.query, embedder, conversation.now)]
+        hits = _raw_hits(home, question.query, embedder, conversation.now)
+        raw = [lines[source] for source in hits if source in lines]  # not what a host wrapped into a turn
         gold = [" ".join(conversation.turns[source].content.split()) for source in dict.fromkeys(question.expect)]
         for budget in budgets:
             used = 0 if budget == DEFAULT else _WINDOW - 2 * budget
