@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module("interfaces.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

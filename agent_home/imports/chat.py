@@ -59,15 +59,21 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
 
 
 def require_usable(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse *rows* of a program if :func:`parse` would skip one for its role or its content.
+    """Refuse *rows* of a program that :func:`parse` would skip or guess at: for the role, the content or the time.
 
     Raises:
         ValueError: the first such row, by its number from 1, and what to write instead.
     """
+    known = ", ".join(sorted(set(_ROLES.values())))
     for number, row in enumerate(rows, 1):
-        if not _role(row.get("role")):
-            known = ", ".join(sorted(set(_ROLES.values())))
+        if not isinstance(row, Mapping):
+            raise ValueError(f"message {number} is no mapping. Write one with role and content")  # noqa: TRY004 - as below
+        if not row.get("role"):
+            raise ValueError(f"message {number}: there is no role. Write one of {known}")
+        if not _role(row["role"]):
             raise ValueError(f"message {number}: the role {row['role']!r} is unknown. Write one of {known}")
+        if row.get("ts") and not timestamp(row["ts"]):
+            raise ValueError(f"message {number}: the time {row['ts']!r} cannot be read. Write it as ISO 8601")
         if _content(row.get("content")) is None:
             raise ValueError(f"message {number}: there is no text under the key 'content'")
 

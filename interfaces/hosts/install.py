@@ -141,6 +141,10 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange
     return change
 
 
+#: Events whose hooks give context.
+_GIVING = frozenset({"session-start", "user-prompt"})
+
+
 def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
     """Return the hook of *host* for the event *kind*, as its settings write it."""
     words = [*program(), "hook", kind, "--host", host, "--home", str(home.root)]
@@ -148,7 +152,8 @@ def handler(home: Home, host: str, kind: str) -> dict[str, Any]:
     handler: dict[str, Any] = {"type": "command"}
     if host == "codex":
         words += ["--max-chars", str(_CODEX_CHARS)]
-        handler["additionalContextLimit"] = _CODEX_TOKENS
+        if kind in _GIVING:  # Codex warns at every start about the limit of an event that can give no context
+            handler["additionalContextLimit"] = _CODEX_TOKENS
     handler["command"] = shlex.join(words)
     handler["timeout"] = seconds * 1000 if host == "gemini" else seconds
     if host == "gemini":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -34,6 +34,8 @@ _LOOKED_AT, _HEAD_BYTES = 400, 65_536
 _SHOWN_SESSIONS, _DAYS = 3, 30
 #: The session of an address of a turn.
 _SESSION = lazy_regex(r"([^\s(),;\[\]`]+)#")
+#: The addresses at the end of a line of the log.
+_ADDRESSES = lazy_regex(r"\s*\([^()]*#[^()]*\)\s*$")
 _TITLE = "# This project: {}\n\n"
 _RECENT = "\nLast sessions:\n\n"
 
@@ -50,7 +52,7 @@ def project_part(home: Home, cwd: str, tokens: int, count: Count, *, session: st
     """Return what memory holds of the project of the folder *cwd*, in at most *tokens*, newest first.
 
     It is empty for a folder that no session worked in. The last sessions get at most half of the room, and entries the
-    rest. *session* is left out.
+    rest. A line of the log that says what an entry says is left out, and so is *session*.
     """
     top = _top(cwd)
     files = [file for file in _sessions_of(home, top) if file.session != session] if top is not None else []
@@ -59,8 +61,10 @@ def project_part(home: Home, cwd: str, tokens: int, count: Count, *, session: st
     sources = Sources(home, Audience.owner, FileScreening(home))
     title = _TITLE.format(defused(" ".join(top.name.split())))
     left = tokens - count(title) - count(_RECENT)
-    told = list(_fitting(_log_lines(home, sources, files), left // 2, count))
     entries = _entries(home, sources, {file.session for file in files}, count)
+    sure = [_words(text) for text in _fitting(entries, left - left // 2, count)]
+    lines = (line for line in _log_lines(home, sources, files) if not _is_told(line, sure))
+    told = list(_fitting(lines, left // 2, count))
     shown = list(_fitting(entries, left - sum(map(count, told)), count))
     if not shown and not told:
         return ProjectPart()
@@ -129,6 +133,17 @@ def _log_lines(home: Home, sources: Sources, files: Collection[SessionFile]) -> 
         [defused(item.rstrip("\n")) + "\n" for item, cited in items if file.session in cited] for file in files
     )  # fmt: skip
     return [line for lines in islice(filter(None, told), _SHOWN_SESSIONS) for line in lines]
+
+
+def _is_told(line: str, texts: Sequence[str]) -> bool:
+    """Return whether one of *texts* has the words of *line*, a line of the log."""
+    words = _words(_ADDRESSES.sub("", line))
+    return any(words in text for text in texts)
+
+
+def _words(text: str) -> str:
+    """Return the letters and digits of *text*, to compare what entries and lines say."""
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _fitting(texts: Iterable[str], tokens: int, count: Count) -> Iterator[str]:

@@ -131,7 +131,10 @@ async def _messages(service: Service, caller: Caller, request: Request) -> Respo
     rows = [message.model_dump(exclude_defaults=True) for message in given.messages]
     if caller.audience != "owner":
         # Only a token of the owner's may bring the owner's words.
-        rows = [{**row, "role": "participant"} if row["role"] == "user" else row for row in rows]
+        rows = [
+            {**row, "role": "participant", "name": row.get("name") or caller.name} if row["role"] == "user" else row
+            for row in rows
+        ]
     done = await run_in_threadpool(_agent(caller).append, caller.session(request.path_params["session"]), rows)
     service.metrics.of(caller.home).guard(
         stored=done.messages, redacted=done.redacted, quarantined=len(done.quarantined)

@@ -68,6 +68,8 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
         raise TokenInvalid(f"scopes are {', '.join(scopes) or 'missing'}. Known scopes: {', '.join(SCOPES)}")
     if audience not in tuple(Audience):
         raise TokenInvalid(f"unknown audience {audience!r}. Known audiences: {', '.join(Audience)}")
+    if audience != Audience.owner and set(scopes) == {"review"}:
+        raise TokenInvalid("only the owner sees what waits. Add --audience owner, or another scope")
     if given and len(given) < _LEAST_CHARS:
         raise TokenInvalid(f"the token has {len(given)} characters. Give it {_LEAST_CHARS} random ones or more")
     token = given or _PREFIX + secrets.token_urlsafe(32)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import agent_home
 from agent_home.errors import DocumentInvalid, NoHome, NoSuchEntry
 from agent_home.home import Home
 from agent_home.store import transcript
@@ -184,6 +185,8 @@ def test_what_the_guard_holds_back_waits_for_a_person(agent: AgentHome, now: dat
     [
         ({"role": "narrator", "content": "hi"}, "message 2: the role 'narrator' is unknown. Write one of assistant"),
         ({"role": "user", "text": "hi"}, "message 2: there is no text under the key 'content'"),
+        ({"content": "hi"}, "message 2: there is no role. Write one of assistant"),
+        ({"role": "user", "content": "hi", "ts": "yesterday"}, "message 2: the time 'yesterday' cannot be read"),
     ],
 )
 def test_a_message_that_cannot_be_stored_is_named_and_none_is_written(
@@ -192,3 +195,7 @@ def test_a_message_that_cannot_be_stored_is_named_and_none_is_written(
     with pytest.raises(ValueError, match=said):
         AgentHome(home).append("talk", [{"role": "user", "content": "first"}, row])
     assert transcript.session_path(home, "talk") is None
+
+
+def test_the_package_lists_its_names() -> None:
+    assert set(agent_home.__all__) <= set(dir(agent_home))

@@ -88,3 +88,11 @@ def test_the_part_keeps_its_room(working: Home, repositories: Callable[[str], Pa
 
 def test_the_session_that_starts_is_left_out(working: Home, repositories: Callable[[str], Path]) -> None:
     assert project_part(working, str(repositories("api")), 500, count_tokens, session="api-1").text == ""
+
+
+def test_a_line_of_the_log_that_an_entry_says_is_left_out(working: Home, repositories: Callable[[str], Path]) -> None:
+    log = working.daily / "2026-11-20.md"
+    log.write_text(log.read_text("utf-8") + "- The api key rotates weekly. (api-1#m1)\n", "utf-8")
+    part = project_part(working, str(repositories("api")), 500, count_tokens)
+    assert part.text.count("api key rotates weekly") == 1
+    assert "Rotated it by hand" in part.text

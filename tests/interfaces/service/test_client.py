@@ -113,8 +113,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plain(text: str, root: Path) -> str:
-    """Return *text* without what differs between two homes and two runs: the path, commits and milliseconds."""
-    text = text.replace(str(root), "HOME")
+    """Return *text* without what differs between two homes and two runs: the path, marks, commits, milliseconds."""
+    text = re.sub(r'(?<=mark=\\")[0-9a-f]{32}|(?<=mark=")[0-9a-f]{32}', "MARK", text.replace(str(root), "HOME"))
     text = re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b|(?<=commit )[0-9a-f]{7}", "COMMIT", text)
     text = re.sub(r'("(?:\w*ms|lexical|vector)": )[\d.e-]+', r"\1MS", text)
     text = re.sub(r"[\d.]+ ms: .*", "MS", text)

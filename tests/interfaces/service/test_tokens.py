@@ -157,3 +157,8 @@ def test_a_damaged_record_has_no_tokens(home: Home, now: datetime, content: byte
     record(home).write_bytes(content)
     assert tokens(home) == []
     assert add_token(home, "pod", scopes=("read",), audience="job", now=now), "a new one can be made"
+
+
+def test_a_token_that_could_do_nothing_is_refused(home: Home, now: datetime) -> None:
+    with pytest.raises(TokenInvalid, match="only the owner sees what waits"):
+        add_token(home, "reviewer", scopes=("review",), audience="job", now=now)
