@@ -89,6 +89,9 @@ __all__ = [
 
 _ATTEMPTS = 5
 
+#: Proposals of participants, tools and pages that one closing makes.
+_MOST_OF_OTHERS = 30
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClosingDraft:
@@ -357,6 +360,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         catalogue.refresh(edits)
         learned, updated = _record_lessons_and_projects(edits, draft) if draft.log else ((), ProjectUpdate())
         withdraw_lessons(edits, [item.entry for item in operated.applied if item.operation.kind == "retract"])
+        placed = _without_flood(placed)
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:
@@ -370,6 +374,15 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
             closings.record(home, closing, outcome.commit, now)
     return _closed(
         home, draft, outcome, placed, operated, drafts, restored=restored, learned=learned, projects=updated.paths
+    )
+
+
+def _without_flood(placed: Placement) -> Placement:
+    """Return *placed* with no more proposals of others than a person can look through. The rest count as refused."""
+    proposed = list(placed.proposed)
+    of_others = [item for item in proposed if item[0].origin not in {"user", "agent"}][_MOST_OF_OTHERS:]
+    return replace(
+        placed, proposed=[item for item in proposed if item not in of_others], refused=placed.refused + len(of_others)
     )
 
 

@@ -8,6 +8,7 @@ owner decides, becomes a proposal.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -17,7 +18,6 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import FIELDS, Entry, normalise_id
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
-from agent_home.store import proposals
 from agent_home.store.gateway import transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.speakers import speaker_label
@@ -26,6 +26,7 @@ from .entries.notes import HELD_BACK, Finished, JudgedNote, NoteType, Remembered
 from .errors import NotLive
 from .reading.foreign_topics import is_owners_topic
 from .review.entry_proposals import rejected_or_pending
+from .review.queue import waiting_of_sessions
 from .statements.risk import risk_of
 from .summary.participants import told_by
 
@@ -63,11 +64,13 @@ def remember_of_participant(
     until: str = "",
     replaces: str = "",
     tags: Sequence[str] = (),
+    session: str = "",
     dry_run: bool = False,
 ) -> Remembered:
     """Write *text* as a fact or thread that *speaker* told, in one commit, or propose it (see ``Remembered.waits``).
 
-    The arguments are those of :func:`distill.entries.notes.remember`.
+    The arguments are those of :func:`distill.entries.notes.remember`. What is in the name of *session* up to its last
+    colon tells whose texts are counted that wait. Without a session, it is *speaker*.
 
     Raises:
         ValueError: *text* is empty, *until* is no day to come, or *about* or a tag looks like a field of an entry.
@@ -76,20 +79,23 @@ def remember_of_participant(
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     for name, value in (("about", about), *(("tags", tag) for tag in tags)):
-        if _FIELD_NAME.search(value):
+        if _FIELD_NAME.search("".join(char for char in value if unicodedata.category(char) != "Cf")):
             raise ValueError(f"{name}: {value!r} looks like a field of an entry. Leave the name with the colon out")
     name = speaker_label(speaker)
     words = " ".join(text.split())
+    session = session or f"participant {name}:"
     bare = draft_note(home, words, now=now, kind=kind, about=about, until=until, tags=tags, origin="participant")
     told = told_by(name, words) if bare.verdict.stored else words  # what is held back stays as it was judged
     if replaces:
         _require_of(home, name, replaces)
     why = _why_it_waits(bare, words, kind) if bare.verdict.stored else ""
     if why:
-        return _proposed(home, bare, told, why, name, now, dry_run=dry_run)
+        return _proposed(home, bare, told, why, (name, session), now, dry_run=dry_run)
+    if not bare.verdict.stored and not dry_run:
+        _require_room(home, name, session)
     return remember(
         home, told, now=now, kind=kind or "fact", about=about, until=until, replaces=replaces, tags=tags,
-        origin="participant", dry_run=dry_run,
+        origin="participant", session=session, dry_run=dry_run,
     )  # fmt: skip
 
 
@@ -128,31 +134,44 @@ def _why_it_waits(bare: JudgedNote, words: str, kind: NoteType | None) -> str:
 
 
 def _proposed(
-    home: Home, bare: JudgedNote, told: str, why: str, name: str, now: datetime, *, dry_run: bool
+    home: Home, bare: JudgedNote, told: str, why: str, said: tuple[str, str], now: datetime, *, dry_run: bool
 ) -> Remembered:
-    """Propose the note of *name* to a person, unless it waits already or a person rejected it."""
+    """Propose the note to a person, unless it waits already or a person rejected it.
+
+    *said* is the name of who said it, and the session.
+    """
+    name, session = said
     entry = bare.entry.changed(title=told)
     done = Remembered(id="", section=bare.section.title, text=told, waits=why)
     actor = f"participant {name}".strip()
     if dry_run:
         return replace(done, known=rejected_or_pending(home)(entry))
     message = f"Propose a note of {actor}"
-    with transaction(home, actor="remember", message=message, source="participant", now=now) as edits:
+    with transaction(home, actor="remember", message=message, session=session, source="participant", now=now) as edits:
         if rejected_or_pending(home)(entry):
             done = replace(done, known=True)
-        elif proposals.count_by(home, actor) >= MOST_WAITING:
-            raise TooManyWaiting(name)
         else:
+            _require_room(home, name, session)
             done = replace(done, id=edits.new_id(bare.section.prefix, f"{told}\0{now:%Y-%m-%d}"))
-            edits.propose(_draft(bare, entry.changed(id=done.id), actor, why))
+            edits.propose(_draft(bare, entry.changed(id=done.id), actor, why, session))
     held = edits.outcome.quarantined
     return replace(done, quarantined=held, waits=HELD_BACK) if held else done
 
 
-def _draft(bare: JudgedNote, entry: Entry, actor: str, why: str) -> ProposalDraft:
+def _require_room(home: Home, name: str, session: str) -> None:
+    """Refuse a note when so many of the same speaker wait that a person could not look through more.
+
+    Raises:
+        TooManyWaiting: they do.
+    """
+    if waiting_of_sessions(home, session[: session.rfind(":") + 1]) >= MOST_WAITING:
+        raise TooManyWaiting(name)
+
+
+def _draft(bare: JudgedNote, entry: Entry, actor: str, why: str, session: str) -> ProposalDraft:
     findings = [asdict(finding) for finding in bare.verdict.findings]
     trailers = {
-        "Evidence": "unchecked", "Actor": actor, "Source": "participant", "Doubt": why,
+        "Session": session, "Evidence": "unchecked", "Actor": actor, "Source": "participant", "Doubt": why,
         "Risk": risk_of("participant", "unchecked", findings),
     }  # fmt: skip
     return ProposalDraft(

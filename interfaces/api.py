@@ -287,6 +287,7 @@ class AgentHome:
         tags: Sequence[str] = (),
         origin: NoteOrigin = "agent",
         speaker: str = "",
+        session: str = "",
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Remembered:
@@ -302,6 +303,7 @@ class AgentHome:
             origin: who says it. What the agent notes supersedes nothing of the user. A participant's note names
                 *speaker*, and waits for a person unless it is a fact or a thread on which not only the owner decides.
             speaker: the name of a participant.
+            session: the session in which it was said.
             dry_run: write nothing, and return what would be written.
             now: the time of the note.
 
@@ -318,14 +320,14 @@ class AgentHome:
 
             done = remember_of_participant(
                 home, text, speaker=speaker, now=moment, kind=kind, about=about, until=until, replaces=replaces,
-                tags=tags, dry_run=dry_run,
+                tags=tags, session=session, dry_run=dry_run,
             )  # fmt: skip
         else:
             from distill.entries.notes import remember
 
             done = remember(
                 home, text, now=moment, kind=kind, about=about, until=until, replaces=replaces, tags=tags,
-                origin=origin, dry_run=dry_run,
+                origin=origin, session=session, dry_run=dry_run,
             )  # fmt: skip
         if done.commit:
             self._index(home)

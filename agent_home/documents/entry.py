@@ -68,8 +68,8 @@ _FIELD = lazy_regex(rf"[ \t]+(?P<fields>(?:{_NAMES}):.*)$")
 #: The mark between two fields of one line.
 _SEPARATOR = " · "
 _NEXT_FIELD = lazy_regex(rf" · (?=(?:{_NAMES}):)")
-#: The mark inside a value, where it would begin another field.
-_FORGED_SEPARATOR = lazy_regex(rf"·(?=\s*(?:{_NAMES}):)")
+#: The mark inside a value where it could begin another field, now or when hidden characters around it are removed.
+_FORGED_SEPARATOR = lazy_regex(r"(?<![^\W_])·|·(?![^\W_])")
 #: Earlier versions cut a statement into a title of at most so many characters and a body.
 _CUT_TITLE_CHARS = 80
 _CLAUSE_ENDS = (",", ";", ":", ".", "!", "?", *_FULL_WIDTH_STOPS, "\uff01", "\uff1f")

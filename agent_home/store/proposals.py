@@ -41,7 +41,7 @@ __all__ = [
     "ProposalDraft",
     "branch_of",
     "broken",
-    "count_by",
+    "count_of_sessions",
     "ended_ids",
     "find",
     "make",
@@ -210,9 +210,9 @@ def _ended(listed: Iterable[tuple[history.BranchTip, Mapping[str, str]]]) -> set
     return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends") and said.get(_SIGNED)}
 
 
-def count_by(home: Home, actor: str) -> int:
-    """Return how many proposals of *actor* wait. Only those of this machine count."""
-    return sum(said.get("Actor") == actor for _, said in _listed(home, f"refs/heads/{FOLDER}"))
+def count_of_sessions(home: Home, lead: str) -> int:
+    """Return how many proposals wait of sessions whose names begin with *lead*. Only those of this machine count."""
+    return sum(said.get("Session", "").startswith(lead) for _, said in _listed(home, f"refs/heads/{FOLDER}"))
 
 
 def pending_statements(home: Home) -> set[str]:

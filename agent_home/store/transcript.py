@@ -359,9 +359,10 @@ def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
 def _name(home: Home, name: str, prefix: str, *, within_lines: bool = False) -> str:
     """Return *name*, or its stand-in: the same each time, and left alone when it is named again.
 
-    A name that stands *within lines* of prompts and logs has no mark that could end its part of the line.
+    A name that stands *within lines* of prompts and logs has no mark that could end its part of the line. A comma ends
+    a source of an entry.
     """
-    marked = within_lines and ADDRESS_MARKS.search(name)
+    marked = within_lines and ("," in name or ADDRESS_MARKS.search(name))
     if len(name) <= MAX_ID_CHARS and not marked and _passes(home, name):
         return name
     number, stand_in = 0, ""

@@ -128,6 +128,7 @@ def remember(
     replaces: str = "",
     tags: Sequence[str] = (),
     origin: NoteOrigin = "user",
+    session: str = "",
     dry_run: bool = False,
 ) -> Remembered:
     """Write *text* as an entry of ``MEMORY.md`` in one commit.
@@ -142,6 +143,7 @@ def remember(
         replaces: the id of a live entry that the note supersedes. Without *kind*, the note gets its section.
         tags: words by which the note is found. A comma ends one.
         origin: who says it. Only the user's notes supersede entries of others.
+        session: the session in which it was said, for the commit and the guard.
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
     Raises:
@@ -165,7 +167,7 @@ def remember(
         return _known(home, known, rule.title, now, dry_run=dry_run)
     if dry_run:
         return _planned(home, note, rule, verdict)
-    with transaction(home, actor="remember", message="Remember", source=origin, now=now) as edits:
+    with transaction(home, actor="remember", message="Remember", session=session, source=origin, now=now) as edits:
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
         added = edits.read(MEMORY).with_entry(rule.title, note)

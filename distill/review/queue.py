@@ -140,6 +140,12 @@ def waiting(home: Home, now: datetime) -> list[ReviewItem]:
     return sorted(found, key=lambda item: (item.ts, item.id))
 
 
+def waiting_of_sessions(home: Home, lead: str) -> int:
+    """Return how many texts wait of sessions whose names begin with *lead*: proposals, and what the guard held back."""
+    held = sum(item.session.startswith(lead) for item in quarantine.waiting(home))
+    return held + proposals.count_of_sessions(home, lead)
+
+
 def find(home: Home, waiting_id: str, now: datetime) -> ReviewItem:
     """Return the waiting text with that id, in any letter case.
 

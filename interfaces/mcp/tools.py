@@ -145,7 +145,7 @@ def memory_resolve(
     """End an open thread that is done, or an entry of your own that holds no longer. Git keeps it."""
     caller = current_caller()
     problems: list[str] = []
-    done = _agent(caller, problems).resolve(id, how=how, dry_run=dry_run, **caller.author)
+    done = _agent(caller, problems).resolve(id, how=how, dry_run=dry_run, **caller.speaker)
     return finished_answer(done, caller.shown(problems), dry_run=dry_run)
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "MessagesBody",
     "PromptBody",
     "ResolveBody",
+    "Role",
     "SearchBody",
     "StoreBody",
 ]
@@ -28,6 +29,7 @@ _TEXT = 65_536
 _NAME = 256
 
 
+Role = Literal["user", "assistant", "tool", "system", "participant"]
 Tag = Annotated[str, Field(max_length=_NAME)]
 
 
@@ -92,7 +94,7 @@ class MessageBody(_Body):
 
     model_config = ConfigDict(extra="forbid", str_max_length=4 << 20)
 
-    role: Literal["user", "assistant", "tool", "system", "participant"]
+    role: Role
     content: str
     id: str = Field(default="", max_length=_NAME)
     ts: str = Field(default="", max_length=64)

@@ -28,6 +28,10 @@ HIDDEN_PROBLEM = "a part of it did not work. The owner can see which"
 
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _MINUTE_S = 60.0
+#: Letters of a token's digest that tell its sessions from those of another one.
+_KEY_LETTERS = 8
+#: Messages of one request of a caller other than the owner: each may wait for a person.
+_MOST_MESSAGES = 50
 #: A name or an address, and perhaps a port.
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::\d{1,5})?")
 
@@ -47,10 +51,15 @@ class Caller:
 
     @property
     def author(self) -> dict[str, Any]:
-        """The author of the notes that the caller writes, as arguments of ``AgentHome.remember`` and ``resolve``.
+        """The author of the notes that the caller writes, as arguments of ``AgentHome.remember``.
 
         For the owner it is the agent. Anybody else is a participant, and speaks for itself.
         """
+        return self.speaker if self._is_owner else {**self.speaker, "session": f"{self.lead}notes"}
+
+    @property
+    def speaker(self) -> dict[str, Any]:
+        """The author alone, as arguments of ``AgentHome.resolve``."""
         return {"origin": "agent"} if self._is_owner else {"origin": "participant", "speaker": self.name}
 
     @property
@@ -62,14 +71,38 @@ class Caller:
     def _is_owner(self) -> bool:
         return self.audience == Audience.owner
 
+    @property
+    def lead(self) -> str:
+        """The beginning of the names of the caller's sessions, and of no other caller's. Empty for the owner."""
+        if self._is_owner:
+            return ""
+        letters = "".join(
+            chr(ord("a") + int(digit, 16)) for digit in self.key[:_KEY_LETTERS]
+        )  # digits may look private
+        return f"{self.name}-{letters}:"
+
     def session(self, name: str) -> str:
         """Return the stored name of the caller's session *name*.
 
         Callers other than the owner have sessions of their own. So they append to no other, close no other, and learn
         of no other's name.
         """
-        lead = f"{self.name}:"
-        return name if not name or self._is_owner or name.startswith(lead) else lead + name
+        return name if not name or name.startswith(self.lead) else self.lead + name
+
+    def said(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the message *row* as the caller may bring it.
+
+        Callers other than the owner speak for themselves: neither as the owner nor as the agent, under no other name
+        than theirs, and about no repository of this machine. What they bring of tools and systems is data.
+        """
+        if self._is_owner:
+            return dict(row)
+        told = " ".join(str(row.get("name", "")).split())
+        return {
+            **{key: value for key, value in row.items() if key not in {"cwd", "account"}},
+            "role": "participant" if row["role"] in {"user", "assistant", "participant"} else "tool",
+            "name": self.name if told in {"", self.name} else f"{told} via {self.name}",
+        }
 
     def require(self, scope: str, *, owner: bool = False) -> None:
         """Refuse a caller without *scope*, or with *owner* one whose audience is another.
@@ -96,6 +129,22 @@ class Caller:
         for spelled in ids:
             if normalise_id(spelled) not in live:
                 raise NoSuchEntry(spelled, ())
+
+    def require_room(self, messages: int = 0) -> None:
+        """Refuse a caller other than the owner so many of whose texts wait that a person could not look through more.
+
+        Raises:
+            HttpProblem: with status 429, or 413 for a request of too many *messages*.
+        """
+        if self._is_owner:
+            return
+        if messages > _MOST_MESSAGES:
+            raise HttpProblem(413, f"{messages} messages are too many at once for this token. Send {_MOST_MESSAGES}")
+        from distill.participant_notes import MOST_WAITING
+        from distill.review.queue import waiting_of_sessions
+
+        if waiting_of_sessions(self.home, self.lead) >= MOST_WAITING:
+            raise HttpProblem(429, f"{MOST_WAITING} texts of this token wait already. `memory review` shows them")
 
     def shown(self, problems: Iterable[str]) -> tuple[str, ...]:
         """Return *problems* for the owner. Others learn that there are some, because a problem may name a file."""

@@ -128,13 +128,8 @@ async def _prompt(service: Service, caller: Caller, request: Request) -> Respons
 
 async def _messages(service: Service, caller: Caller, request: Request) -> Response:
     given = await parsed_body(request, MessagesBody)
-    rows = [message.model_dump(exclude_defaults=True) for message in given.messages]
-    if caller.audience != "owner":
-        # Only a token of the owner's may bring the owner's words.
-        rows = [
-            {**row, "role": "participant", "name": row.get("name") or caller.name} if row["role"] == "user" else row
-            for row in rows
-        ]
+    rows = [caller.said(message.model_dump(exclude_defaults=True)) for message in given.messages]
+    await run_in_threadpool(caller.require_room, len(rows))
     done = await run_in_threadpool(_agent(caller).append, caller.session(request.path_params["session"]), rows)
     service.metrics.of(caller.home).guard(
         stored=done.messages, redacted=done.redacted, quarantined=len(done.quarantined)
@@ -145,6 +140,7 @@ async def _messages(service: Service, caller: Caller, request: Request) -> Respo
 async def _close(service: Service, caller: Caller, request: Request) -> Response:
     session = caller.session(request.path_params["session"])
     await run_in_threadpool(_agent(caller).require_session, session)
+    await run_in_threadpool(caller.require_room)
     promised = await run_in_threadpool(
         promise, caller.home, session, caller=caller.key or caller.name, audience=caller.audience
     )
@@ -184,7 +180,7 @@ async def _resolve(_service: Service, caller: Caller, request: Request) -> Respo
     given = await parsed_body(request, ResolveBody)
     _require_memory(caller)
     done = await run_in_threadpool(
-        _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run, **caller.author
+        _agent(caller).resolve, request.path_params["entry"], how=given.how, dry_run=given.dry_run, **caller.speaker
     )
     return JSONResponse(finished_answer(done, (), dry_run=given.dry_run))
 

@@ -41,6 +41,8 @@ __all__ = ["ENDPOINTS"]
 _NAMESPACE = ("mem0",)
 _ACTOR = "mem0"
 _IDS = ("user_id", "agent_id", "app_id", "run_id")
+#: Who made a memory, if not the owner.
+_MAKER = "made_by"
 _PAGE = 100
 _ANYTHING = "*"
 _DIGEST = re.compile(r"id-[a-z]{20}")
@@ -73,7 +75,7 @@ def _added(
     # What is stored has lost what the guard redacts, so it is compared without that.
     verdicts = ((text, screening.verdict(path, text, caller.source)) for text in texts if text)
     kept = dict.fromkeys(verdict.text if verdict.stored else text for text, verdict in verdicts)
-    values = [{"memory": text, **ids, "metadata": metadata} for text in kept]
+    values = [{"memory": text, **ids, "metadata": metadata, **_maker(caller)} for text in kept]
     known = {_seed(item.value): item for item in _reader(caller).below(_home(caller), _NAMESPACE).values()}
     new = {str(uuid.uuid4()): value for value in values if _seed(value) not in known}
     _write(caller, new)
@@ -132,7 +134,7 @@ async def _update(_service: Service, caller: Caller, request: Request) -> Respon
     name = request.path_params["memory"]
 
     def work() -> dict[str, Any]:
-        value = dict(_found(caller, name).value)
+        value = dict(_own(caller, name).value)
         value |= {"memory": given.text} if given.text is not None else {}
         value |= {"metadata": given.metadata} if given.metadata is not None else {}
         _write(caller, {name: value})
@@ -145,7 +147,7 @@ async def _delete(_service: Service, caller: Caller, request: Request) -> Respon
     name = request.path_params["memory"]
 
     def work() -> None:
-        _found(caller, name)
+        _own(caller, name)
         _write(caller, {name: None})
 
     await run_in_threadpool(work)
@@ -189,6 +191,22 @@ def _found(caller: Caller, name: str) -> StoredItem:
     if item is None:
         raise HttpProblem(404, "no such memory")
     return item
+
+
+def _own(caller: Caller, name: str) -> StoredItem:
+    """Return a memory that the caller may change: the owner any, and others those that they made.
+
+    Raises:
+        HttpProblem: there is none (404), or somebody else made it (403).
+    """
+    item = _found(caller, name)
+    if caller.lead and item.value.get(_MAKER) != caller.lead:
+        raise HttpProblem(403, "somebody else made this memory")
+    return item
+
+
+def _maker(caller: Caller) -> dict[str, str]:
+    return {_MAKER: caller.lead} if caller.lead else {}
 
 
 def _write(caller: Caller, values: Mapping[str, Mapping[str, Any] | None]) -> None:

@@ -37,6 +37,7 @@ _PRIVATE: Mapping[int, str] = {
     404: "there is no such thing",
     409: "not possible as things are",
     422: "a value was refused",
+    429: "too many texts of this token wait for a person",
     503: "not possible now. Ask again",
 }
 
@@ -53,8 +54,8 @@ def problem_of(error: Exception, *, private: bool = False) -> HttpProblem:
         if type(error) is ValueError:
             return HttpProblem(422, _PRIVATE[422] if private else " ".join(str(error).split()))
         return HttpProblem(500, f"internal error, {type(error).__name__}. The log of the service has its request id")
-    status = _STATUS.get(code, 500)
     name = type(error).__name__
+    status = 429 if name == "TooManyWaiting" else _STATUS.get(code, 500)
     if status == 404 and not name.startswith("NoSuch"):
         status = 409 if name in _CONFLICTS else 422
     headers = {"Retry-After": str(_RETRY_S)} if status == 503 else None

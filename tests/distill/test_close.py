@@ -6,6 +6,7 @@ import importlib
 import shutil
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,19 @@ from hypothesis import strategies as st
 from agent_home import storage
 from agent_home.documents import check, daily_log
 from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry, section_of
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill.close import close, close_all, unclosed
+from distill.close import _without_flood, close, close_all, unclosed
 from distill.closing_result import Closed
 from distill.entries.archived_statements import statement_key
-from distill.entries.promotion import place_candidates
+from distill.entries.promotion import Placement, PromotionCandidate, place_candidates
 from distill.errors import EmptySession, NoSuchSession
+from distill.evidence.status import UNCHECKED
 from distill.summary.composition import Composition
-from distill.summary.extraction import summarise
+from distill.summary.extraction import Item, summarise
 from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
@@ -417,3 +420,17 @@ def test_ids_beside_words_that_may_name_a_credential_stay(home: Home, now: datet
         assert "REDACTED" not in text
         assert f"{session}#{first}" in text
         assert f"{session}#{second}" in text
+
+
+def test_a_closing_makes_no_flood_of_proposals_of_others() -> None:
+    def proposed(number: int, origin: str) -> tuple[PromotionCandidate, Entry]:
+        item = Item(kind="preference", text=f"I prefer {number}", sources=(f"s#{number}",))
+        section = section_of("SP")
+        assert section is not None
+        candidate = PromotionCandidate(item=item, section=section, evidence=UNCHECKED, origin=origin, date="2026-11-20")
+        return candidate, Entry(id=f"SP-{number:04}", date="2026-11-20", title=item.text)
+
+    given = [proposed(number, "participant" if number % 2 else "agent") for number in range(100)]
+    left = _without_flood(Placement(documents={}, proposed=given, refused=1))
+    assert Counter(item.origin for item, _ in left.proposed) == {"agent": 50, "participant": 30}
+    assert left.refused == 1 + 20

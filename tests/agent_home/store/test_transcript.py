@@ -369,3 +369,13 @@ def test_sessions_are_regular_files_and_no_links_with_their_size_and_time(home: 
     found = sessions(home)
     assert [(file.session, file.size, file.path) for file in found] == [("b", 3, folder / "b.jsonl")]
     assert found[0].mtime_ns == (folder / "b.jsonl").stat().st_mtime_ns
+
+
+def test_an_id_with_a_comma_gets_a_stand_in_because_a_comma_ends_a_source(home: Home) -> None:
+    message = Message(
+        session="talk", id="m1, other#m2", role="user", content="The tide is low.", ts="2026-11-20T10:00:00"
+    )
+    append(home, "talk", [message], actor="test")
+    path = session_path(home, "talk")
+    assert path is not None
+    assert "," not in json.loads(path.read_text().splitlines()[0])["id"]

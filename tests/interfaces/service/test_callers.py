@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from agent_home.errors import NoSuchEntry
 from agent_home.home import Home
 from interfaces.api import AgentHome
+from interfaces.service.bodies import Role
 from interfaces.service.callers import HIDDEN_PROBLEM, Caller, Callers
 from interfaces.service.problem import HttpProblem
 from interfaces.service.tokens import SCOPES, add_token, remove_token, tokens
@@ -71,12 +73,43 @@ def test_a_token_has_its_own_scopes_and_audience(callers: Callers, home: Home, t
 
 @pytest.mark.parametrize("audience", ["trusted", "group", "job"])
 def test_another_than_the_owner_speaks_for_itself_and_has_sessions_of_its_own(home: Home, audience: str) -> None:
-    caller = Caller(name="pod", home=home, scopes=SCOPES, audience=audience)
-    assert (caller.author, caller.source) == ({"origin": "participant", "speaker": "pod"}, "participant")
-    names = ["monday", "pod:monday", "pods:monday", "pod", ""]
+    caller = Caller(name="pod", home=home, scopes=SCOPES, audience=audience, key="1af23450")
+    assert (caller.speaker, caller.source) == ({"origin": "participant", "speaker": "pod"}, "participant")
+    assert caller.author == {**caller.speaker, "session": f"{caller.lead}notes"}
+    assert caller.lead == "pod-bkpcdefa:"
+    names = ["monday", "pod-bkpcdefa:monday", "pods:monday", "pod", ""]
     assert [caller.session(name) for name in names] == [
-        "pod:monday", "pod:monday", "pod:pods:monday", "pod:pod", "",
+        "pod-bkpcdefa:monday", "pod-bkpcdefa:monday", "pod-bkpcdefa:pods:monday", "pod-bkpcdefa:pod", "",
     ]  # fmt: skip
+    assert dataclasses.replace(caller, key="00" * 32).session("monday") == "pod-aaaaaaaa:monday"
+
+
+@pytest.mark.parametrize("audience", ["trusted", "group", "job"])
+def test_messages_of_others_are_their_own_and_name_no_repository(home: Home, audience: str) -> None:
+    caller = Caller(name="pod", home=home, scopes=SCOPES, audience=audience, key="1a")
+    roles = {role: caller.said({"role": role, "content": "x"})["role"] for role in get_args(Role)}
+    spoken = dict.fromkeys(("user", "assistant", "participant"), "participant")
+    assert roles == {**spoken, "tool": "tool", "system": "tool"}
+    told = {"role": "user", "content": "x", "cwd": "/repo", "account": "U1", "id": "7", "channel": "c"}
+    names = [caller.said({**told, "name": name})["name"] for name in ("", "pod", "Sam", " job\n2 ")]
+    assert names == ["pod", "pod", "Sam via pod", "job 2 via pod"]
+    assert caller.said(told).keys() == {"role", "content", "id", "channel", "name"}
+    owner = dataclasses.replace(caller, audience="owner")
+    assert owner.said(told) == told
+
+
+def test_a_caller_whose_texts_wait_in_number_is_asked_to_wait(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller(name="pod", home=home, scopes=SCOPES, audience="job", key="1a")
+    caller.require_room(50)
+    with pytest.raises(HttpProblem, match="too many at once"):
+        caller.require_room(51)
+    monkeypatch.setattr(
+        "distill.review.queue.waiting_of_sessions", lambda _home, lead: 50 if lead == caller.lead else 0
+    )
+    with pytest.raises(HttpProblem, match="memory review") as refused:
+        caller.require_room()
+    assert refused.value.status == 429
+    dataclasses.replace(caller, audience="owner").require_room(1000)
 
 
 def test_the_owners_token_is_the_agent_and_names_any_session(home: Home) -> None:
