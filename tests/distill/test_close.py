@@ -424,7 +424,7 @@ def test_ids_beside_words_that_may_name_a_credential_stay(home: Home, now: datet
 
 def test_a_closing_makes_no_flood_of_proposals_of_others() -> None:
     def proposed(number: int, origin: str) -> tuple[PromotionCandidate, Entry]:
-        item = Item(kind="preference", text=f"I prefer {number}", sources=(f"s#{number}",))
+        item = Item(kind="preference", role="participant", text=f"I prefer {number}", sources=(f"s#{number}",))
         section = section_of("SP")
         assert section is not None
         candidate = PromotionCandidate(item=item, section=section, evidence=UNCHECKED, origin=origin, date="2026-11-20")
