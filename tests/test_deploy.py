@@ -80,7 +80,8 @@ def test_a_container_makes_its_home_answers_pods_and_starts_again(tmp_path: Path
                     )
                     assert stored["success"] is True
                 found = ask(port, token, "/memory/search", {"query": "previous issues of pod X"})
-                assert [row["content"] for row in found["content"]][:1] == ["Pod X has recurring OOM issues"]
+                told = "pods (participant) said: Pod X has recurring OOM issues"
+                assert [row["content"] for row in found["content"]][:1] == [told]
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=60)

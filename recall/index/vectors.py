@@ -140,6 +140,8 @@ def nearest_of(
     passages: npt.NDArray[np.int64], stored: npt.NDArray[np.int8], vector: Vectors, limit: int
 ) -> dict[int, float]:
     """Return the *limit* of *passages* whose *stored* vectors are nearest to *vector*, best first, with cosines."""
+    if not vector.any():  # it has no cosine
+        return {}
     if len(passages) > limit:
         best = np.lexsort((-passages, _rounded_distances(stored, vector)))[:limit]
         passages, stored = passages[best], stored[best]

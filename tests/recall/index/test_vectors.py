@@ -60,7 +60,7 @@ def test_distances_are_those_of_sqlite_vec(seed: int) -> None:
     select = "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))"
     expected = [schema.value(conn, select, (row.tobytes(), rounded)) for row in stored]
     conn.close()
-    assert vectors._rounded_distances(stored, question)[0].tolist() == expected
+    assert vectors._rounded_distances(stored, question).tolist() == expected
 
 
 def test_a_vector_of_zeros_is_near_nothing() -> None:
