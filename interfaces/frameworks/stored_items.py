@@ -39,6 +39,7 @@ __all__ = [
     "ItemRefused",
     "StoredItem",
     "item_path",
+    "levels",
     "ranks",
     "write_items",
 ]
@@ -47,6 +48,8 @@ __all__ = [
 FOLDER = "Knowledge/store"
 #: Most hits that a search of the home gives.
 MOST_HITS = 1000
+#: Most levels of lists and mappings in a value. A walk through more would exceed Python's recursion limit.
+_MOST_LEVELS = 64
 _log = logging.getLogger(__name__)
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 #: A file name may hold 255 bytes, and ``.md`` belongs to it.
@@ -99,6 +102,19 @@ def item_path(namespace: Sequence[str], key: str) -> str:
     if len(path) > _MOST_PATH_BYTES:
         raise ItemRefused(f"the namespace and key need a path of {len(path)} bytes. At most {_MOST_PATH_BYTES} fit")
     return path
+
+
+def levels(value: Any, *, most: int) -> int:
+    """Return how many lists and mappings are inside each other in *value*, counted up to *most* and one more.
+
+    >>> levels({"a": [1, {}]}, most=9), levels("a", most=9), levels([[[]]], most=1)
+    (3, 0, 2)
+    """
+    layer, depth = [value], 0
+    while depth <= most and (layer := [item for item in layer if isinstance(item, list | dict)]):
+        depth += 1
+        layer = [part for item in layer for part in (item.values() if isinstance(item, dict) else item)]
+    return depth
 
 
 class ItemReader:
@@ -222,9 +238,12 @@ def _screened(screening: ScreeningService, path: str, change: ItemChange, now: d
 
 def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return dict(json.loads(json.dumps(dict(value), allow_nan=False)))
+        plain = dict(json.loads(json.dumps(dict(value), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ItemRefused(f"the value is no JSON: {error}. Store numbers, strings, lists and mappings") from error
+    if levels(plain, most=_MOST_LEVELS) > _MOST_LEVELS:
+        raise ItemRefused(f"the value has more than {_MOST_LEVELS} levels of lists and mappings. Store a flatter one")
+    return plain
 
 
 def _without_findings(screening: ScreeningService, path: str, source: str, value: Any) -> Any:

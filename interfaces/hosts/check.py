@@ -11,7 +11,7 @@ from agent_home.home import Home
 from ..counts import counted
 from .captured import capture_problem, read_open
 from .event import HOSTS
-from .install import absent_homes, settings_path
+from .install import SettingsUnreadable, absent_homes, settings_path
 from .queue import ERRORS, folder
 
 __all__ = ["hosts_check"]
@@ -29,7 +29,10 @@ def hosts_check(home: Home, user: Path) -> tuple[Literal["ok", "warning"], str]:
         lost = f"{counted(len(failing), 'session')} of {names} could not be saved: {failing[-1].problem}"
         return "warning", f"{lost}. The next hook tries again"
     for host in HOSTS:
-        path = settings_path(host, "user", user)
+        try:
+            path = settings_path(host, "user", user)
+        except SettingsUnreadable as error:
+            return "warning", f"{error}. {host} has no memory"
         for root in absent_homes(path):
             detail = f"the hooks in {path} name {root}, and no home is there, so {host} has no memory"
             return (

@@ -7,12 +7,14 @@ its digest and the places of our hooks, and nothing that others wrote there.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -22,6 +24,7 @@ from agent_home.consent.signed_record import read_record, write_record
 from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.home_location import MANIFEST
+from agent_home.store.machine_state import hold_home
 
 from .event import HOSTS
 from .json_text import JsonInsertion, JsonPart, JsonStyle, cut, insert, insertion, parts, spans_without, start_of_value
@@ -110,9 +113,13 @@ def settings_path(host: str, scope: Scope, folder: Path) -> Path:
 
     Raises:
         SettingsElsewhere: it does.
+        SettingsUnreadable: a link leads to itself.
     """
     path = folder / _FILES[host][scope]
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except (RuntimeError, OSError) as error:
+        raise _link_loop(path) from error
     inside = real.is_relative_to(folder.resolve()) and ".git" not in real.relative_to(folder.resolve()).parts
     if scope == "project" and not inside:
         raise SettingsElsewhere(path, real)
@@ -125,19 +132,21 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange
     Raises:
         SettingsUnreadable: the file is no JSON object, or its ``hooks`` are none, or stand there twice.
         OSError: it cannot be written.
+        HomeError: see :func:`agent_home.store.machine_state.hold_home`, whose lock keeps the record whole.
     """
-    before = _read(path)
-    _require_settings(path, before)
-    known = _remembered(home, path, before)
-    without = _without_ours(before) if known is None else _put_back(known, before)
-    after, spans = _with_ours(home, host, path, without)
-    absent = tuple(absent_homes(path))
-    change = SettingsChange(path=path, before=before, after=after, absent=absent)
-    if apply and change.changed:
-        made_folder = known.made_folder if known else not path.parent.exists()
-        remembered = _InstalledHooks(_digest(after), spans, without is None, made_folder)
-        _remember(home, path, remembered)
-        _write(path, after)
+    with hold_home(home) if apply else nullcontext():
+        before = _read(path)
+        _require_settings(path, before)
+        known = _remembered(home, path, before)
+        without = _without_ours(before) if known is None else _put_back(known, before)
+        after, spans = _with_ours(home, host, path, without)
+        absent = tuple(absent_homes(path))
+        change = SettingsChange(path=path, before=before, after=after, absent=absent)
+        if apply and change.changed:
+            made_folder = known.made_folder if known else not path.parent.exists()
+            remembered = _InstalledHooks(_digest(after), spans, without is None, made_folder)
+            _remember(home, path, remembered)
+            _write(path, after)
     return change
 
 
@@ -168,7 +177,14 @@ def uninstall(home: Home | None, path: Path, *, apply: bool) -> SettingsChange:
 
     Raises:
         SettingsUnreadable: the file is no JSON object.
+        HomeError: see :func:`agent_home.store.machine_state.hold_home`, whose lock keeps the record whole.
     """
+    with hold_home(home) if apply and home is not None else nullcontext():
+        return _uninstalled(home, path, apply=apply)
+
+
+def _uninstalled(home: Home | None, path: Path, *, apply: bool) -> SettingsChange:
+    """Do the work of :func:`uninstall`, with the lock of *home* held if anything is to be written."""
     before = _read(path)
     known = _remembered(home, path, before)
     if known is not None:
@@ -316,6 +332,14 @@ def _read(path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise SettingsUnreadable(path, "is not UTF-8") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _link_loop(path) from error
+        raise
+
+
+def _link_loop(path: Path) -> SettingsUnreadable:
+    return SettingsUnreadable(path, "is a link that leads to itself")
 
 
 def _require_settings(path: Path, text: str | None) -> None:

@@ -96,6 +96,8 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
         try:
             service.callers.require_own_host(request)
             response = await answer(request)
+        except ClientDisconnect:
+            response = Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
             problem = _as_problem(error, private=request.state.private)
             response = _problem_response(problem, request_id, detail=detail)

@@ -27,6 +27,7 @@ from interfaces.frameworks.stored_items import (
     ItemReader,
     StoredItem,
     item_path,
+    levels,
     ranks,
     write_items,
 )
@@ -44,6 +45,8 @@ _IDS = ("user_id", "agent_id", "app_id", "run_id")
 #: Who made a memory, if not the owner.
 _MAKER = "made_by"
 _PAGE = 100
+#: Most levels of lists and mappings in metadata.
+_MOST_LEVELS = 32
 _ANYTHING = "*"
 _DIGEST = re.compile(r"id-[a-z]{20}")
 
@@ -63,6 +66,7 @@ async def _add(_service: Service, caller: Caller, request: Request) -> Response:
         raise HttpProblem(422, f"name one of {', '.join(_IDS)}, and not {_ANYTHING}, which stands for any")
     if set(given.filters) - set(_IDS):
         raise HttpProblem(422, f"filters: only {', '.join(_IDS)} say whose a memory is")
+    _require_flat(given.metadata)
     texts = [_words(message) for message in given.messages if message.role == "user" or not given.infer]
     return JSONResponse({"results": await run_in_threadpool(_added, caller, texts, ids, given.metadata)})
 
@@ -131,6 +135,7 @@ async def _get(_service: Service, caller: Caller, request: Request) -> Response:
 
 async def _update(_service: Service, caller: Caller, request: Request) -> Response:
     given = await parsed_body(request, Mem0UpdateBody)
+    _require_flat(given.metadata)
     name = request.path_params["memory"]
 
     def work() -> dict[str, Any]:
@@ -215,6 +220,16 @@ def _write(caller: Caller, values: Mapping[str, Mapping[str, Any] | None]) -> No
         raise HttpProblem(403, f"the audience of this token does not read {FOLDER}/{_NAMESPACE[0]}/")
     changes = [ItemChange(namespace=_NAMESPACE, key=name, value=value) for name, value in values.items()]
     write_items(home, changes, actor=_ACTOR, audience=caller.audience, now=datetime.now(UTC), source=caller.source)
+
+
+def _require_flat(metadata: Mapping[str, Any] | None) -> None:
+    """Refuse metadata with more levels than are stored.
+
+    Raises:
+        HttpProblem: with status 422.
+    """
+    if levels(metadata, most=_MOST_LEVELS) > _MOST_LEVELS:
+        raise HttpProblem(422, f"metadata: write at most {_MOST_LEVELS} levels of lists and mappings")
 
 
 def _words(message: Mem0Message) -> str:

@@ -112,3 +112,19 @@ def test_a_secret_is_redacted_and_the_rest_stays(home: Home) -> None:
     item = ItemReader("owner").get(home, ("a", "b"), "k")
     assert item is not None
     assert item.value == {"key": "[REDACTED:aws_key]", "n": [1, None, True], "deep": {"mail": "[REDACTED:email]"}}
+
+
+def test_a_value_of_many_levels_is_stored_and_one_of_more_is_refused(home: Home) -> None:
+    def nested(levels: int) -> dict[str, Any]:
+        value: dict[str, Any] = {"text": "innermost\nwords"}
+        for _ in range(levels - 1):
+            value = {"inner": value}
+        return value
+
+    put(home, "deep", nested(64))
+    item = ItemReader("owner").get(home, ("a", "b"), "deep")
+    assert item is not None
+    assert item.value == nested(64)
+    for levels in (65, 500):
+        with pytest.raises(ItemRefused, match="more than 64 levels"):
+            put(home, "deeper", nested(levels))

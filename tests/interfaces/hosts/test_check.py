@@ -48,3 +48,13 @@ def test_settings_that_name_a_home_that_is_gone_are_named(home: Home, tmp_path: 
     assert status == "warning"
     assert f"{path} name {gone}, and no home is there" in detail
     assert f"`memory install {host}`" in detail
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_settings_that_are_a_link_to_themselves_are_named(home: Home, tmp_path: Path, host: str) -> None:
+    path = settings_path(host, "user", tmp_path)
+    path.parent.mkdir()
+    path.symlink_to(path.name)
+    status, detail = hosts_check(home, tmp_path)
+    assert status == "warning"
+    assert f"{path} is a link that leads to itself" in detail

@@ -7,12 +7,15 @@ import os
 import shlex
 import subprocess
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_home.consent.signed_record import read_record, write_record
 from agent_home.creation import create
 from agent_home.home import Home
 from interfaces.hosts.event import HOSTS
@@ -463,3 +466,38 @@ def test_a_home_that_the_hooks_name_and_that_is_not_there_is_named(
     assert list(absent_homes(path)) == [home.root]
     assert install(Home(moved), host, path, apply=True).absent == (home.root,)
     assert list(absent_homes(path)) == []
+
+
+def test_installs_at_the_same_time_all_keep_their_record(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow_write(*arguments: Any) -> None:
+        time.sleep(0.05)  # other threads read the record meanwhile
+        write_record(*arguments)
+
+    monkeypatch.setattr("interfaces.hosts.install.write_record", slow_write)
+    paths = [settings_path("claude-code", "project", tmp_path / f"project {number}") for number in range(4)]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    with ThreadPoolExecutor(len(paths)) as pool:
+        list(pool.map(lambda path: install(home, "claude-code", path, apply=True), paths))
+        list(pool.map(lambda path: uninstall(home, path, apply=True), paths))
+    assert [path.read_text() for path in paths] == ["{}"] * len(paths)
+    assert read_record(home.machine, "hosts") == {}
+
+
+@pytest.mark.parametrize("apply", [True, False])
+def test_a_link_to_itself_is_named_and_kept(home: Home, host: str, tmp_path: Path, apply: bool) -> None:
+    path = settings_path(host, "user", tmp_path)
+    path.parent.mkdir()
+    path.symlink_to(path.name)
+    for refused in (
+        lambda: settings_path(host, "user", tmp_path),
+        lambda: install(home, host, path, apply=apply),
+        lambda: uninstall(home, path, apply=apply),
+        lambda: uninstall(None, path, apply=apply),
+    ):
+        with pytest.raises(SettingsUnreadable, match=r"is a link that leads to itself\. Nothing was changed"):
+            refused()
+    assert path.is_symlink()

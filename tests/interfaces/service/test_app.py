@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message
 
 from agent_home.home import Home
 from interfaces.service.activity import Activity
@@ -245,3 +246,26 @@ def test_requests_are_counted_while_they_are_answered(home: Home, token: str, mo
     monkeypatch.setattr(Metrics, "text", text)
     assert ask_app(made_app(home, activity=activity), "GET", "/metrics", token=token).status_code == 200
     assert (running, activity.running) == ([1], 0)
+
+
+def test_a_client_that_hangs_up_in_its_body_is_a_plain_line_of_the_log(
+    app: ASGIApp, token: str, log: list[str]
+) -> None:
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Message) -> None:
+        return None
+
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
+    scope = {
+        "type": "http", "method": "POST", "path": "/entries", "query_string": b"", "headers": headers,
+        "server": ("127.0.0.1", 80), "http_version": "1.1", "scheme": "http", "root_path": "",
+    }  # fmt: skip
+
+    async def ask() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(ask())
+    lines = [json.loads(line) for line in log]
+    assert [(line["route"], line["status"], "error" in line) for line in lines] == [("/entries", 499, False)]

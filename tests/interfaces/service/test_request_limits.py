@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import httpx
 import pytest
@@ -104,19 +105,261 @@ def answers(service: RunningService) -> bool:
         return False
 
 
-def test_a_connection_too_many_is_told_so_and_others_are_answered_later(served: RunningService) -> None:
+def test_silent_connections_make_room_for_new_ones(served: RunningService) -> None:
     host, port = served.url.removeprefix("http://").split(":")
     with contextlib.ExitStack() as stack:
         held = [
             stack.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE_S))
-            for _ in range(MOST_CONNECTIONS + 3)
+            for _ in range(MOST_CONNECTIONS)
         ]
-        refused = [one.recv(100) for one in held[MOST_CONNECTIONS:]]
-        assert {answer.partition(b"\r\n")[0] for answer in refused} == {b"HTTP/1.1 503 Service Unavailable"}
+        time.sleep(1.5)
+        assert [answers(served) for _ in range(3)] == [True, True, True]
+        assert held[0].recv(100) == b""
         assert run_memory("search", "anything", "--home", str(served.roots[0]), "--json").returncode == 0
         assert served.process.poll() is None
-    until("the port answers", lambda: answers(served))
     assert "Traceback" not in served.log()
+
+
+ANSWER = b"x" * 20_000
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class _Port:
+    """A port of a server in this event loop, whose answers to /slow wait for *go_on*."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.asked = 0
+        config = uvicorn.Config(
+            self._app,
+            interface="asgi3",
+            http=LimitedConnection,
+            lifespan="off",
+            log_level="error",
+            timeout_graceful_shutdown=20,
+        )
+        self.server = uvicorn.Server(config)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # connections inherit it
+        self.address = self._socket.getsockname()
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.asked += 1
+        await receive()
+        if scope["path"] == "/slow":
+            await self.go_on.wait()
+        length = (b"content-length", str(len(ANSWER)).encode())
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": ANSWER})
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[_Port]:
+        """Serve for the block, and end the service behind it."""
+        serving = asyncio.create_task(self.server.serve(sockets=[self._socket]))
+        await asyncio.sleep(0.1)
+        try:
+            yield self
+        finally:
+            self.go_on.set()
+            self.server.should_exit = True
+            await serving
+
+    async def connect(self) -> Client:
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, self.address)
+        return await asyncio.open_connection(sock=made, limit=1024)
+
+    async def until_connections(self, number: int, within_s: float = 5.0) -> bool:
+        """Return whether the port has that many connections in time."""
+        end = time.monotonic() + within_s
+        while len(self.server.server_state.connections) != number:
+            if time.monotonic() > end:
+                return False
+            await asyncio.sleep(0.02)
+        return True
+
+
+def ask(client: Client, path: str = "/", times: int = 1) -> None:
+    client[1].write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * times)
+
+
+async def read_answer(client: Client) -> bytes:
+    """Return the head of an answer, once its body was read as well."""
+    head = await asyncio.wait_for(client[0].readuntil(b"\r\n\r\n"), 10)
+    if b"200 OK" in head:
+        await asyncio.wait_for(client[0].readexactly(len(ANSWER)), 10)
+    return head
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Let clients have much less time."""
+    times = {"_PATIENCE_S": 0.6, "_PARTING_S": 0.3, "_LOOK_S": 0.05, "_SETTLED_S": 0.2, "_STALLED_S": 0.2}
+    for name, value in times.items():
+        monkeypatch.setattr(f"interfaces.service.request_limits.{name}", value, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("times", [1, 3, 400])
+def test_a_connection_whose_answers_are_not_read_is_ended(times: int) -> None:
+    async def work() -> None:
+        async with _Port().open() as port:
+            client = await port.connect()
+            client[1].transport.pause_reading()  # type: ignore[attr-defined]
+            ask(client, times=times)
+            assert await port.until_connections(1)
+            assert await port.until_connections(0)
+            assert port.asked <= 10
+            client[1].close()
+
+    asyncio.run(work())
+
+
+def test_a_client_that_reads_slowly_gets_its_whole_answer(quick: pytest.MonkeyPatch) -> None:
+    quick.setattr("interfaces.service.request_limits._PATIENCE_S", 1.5)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            client = await port.connect()
+            ask(client)
+            got = b""
+            while not got.endswith(ANSWER):
+                part = await client[0].read(600)
+                assert part
+                got += part
+                await asyncio.sleep(0.1)
+            client[1].close()
+
+    asyncio.run(work())
+
+
+def test_the_last_answer_of_an_old_connection_says_so(quick: pytest.MonkeyPatch) -> None:
+    quick.setattr("interfaces.service.request_limits._LIFE_S", 0.5, raising=False)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            client = await port.connect()
+            begun, heads = time.monotonic(), [b""]
+            while b"connection: close" not in heads[-1].lower():
+                assert time.monotonic() - begun < 3
+                ask(client)
+                heads.append(await read_answer(client))
+                await asyncio.sleep(0.05)
+            assert len(heads) > 3
+            assert all(b"200 OK" in head for head in heads[1:])
+            assert await client[0].read() == b""
+            client[1].close()
+
+    asyncio.run(work())
+
+
+def test_a_client_that_reads_a_little_now_and_then_is_ended_when_its_connection_is_old(
+    quick: pytest.MonkeyPatch,
+) -> None:
+    quick.setattr("interfaces.service.request_limits._LIFE_S", 0.5, raising=False)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            client = await port.connect()
+            ask(client, times=400)
+            gone = asyncio.create_task(port.until_connections(0))
+            await asyncio.sleep(0.1)
+            while not gone.done():
+                with contextlib.suppress(ConnectionError):
+                    await client[0].read(2000)
+                await asyncio.sleep(0.2)
+            assert await gone
+            client[1].close()
+
+    asyncio.run(work())
+
+
+def test_a_full_port_ends_the_connection_that_was_not_used_for_longest(quick: pytest.MonkeyPatch) -> None:
+    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 3)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            busy, old, young = [await port.connect() for _ in range(3)]
+            ask(busy, "/slow")
+            for client in (old, young):
+                ask(client)
+                assert b"200 OK" in await read_answer(client)
+            new = await port.connect()
+            ask(new)
+            assert b"200 OK" in await read_answer(new)
+            assert await old[0].read() == b""
+            port.go_on.set()
+            ask(young)
+            assert b"200 OK" in await read_answer(young)
+            assert b"200 OK" in await read_answer(busy)
+            for client in (busy, old, young, new):
+                client[1].close()
+
+    asyncio.run(work())
+
+
+def test_a_full_port_ends_a_connection_that_reads_nothing(quick: pytest.MonkeyPatch) -> None:
+    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 1)
+    quick.setattr("interfaces.service.request_limits._PATIENCE_S", 60)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            deaf = await port.connect()
+            deaf[1].transport.pause_reading()  # type: ignore[attr-defined]
+            ask(deaf, times=400)
+            await asyncio.sleep(0.6)
+            new = await port.connect()
+            ask(new)
+            assert b"200 OK" in await read_answer(new)
+            for client in (deaf, new):
+                client[1].close()
+
+    asyncio.run(work())
+
+
+def test_a_connection_too_many_is_told_so_while_all_others_are_at_work(quick: pytest.MonkeyPatch) -> None:
+    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 2)
+
+    async def work() -> None:
+        async with _Port().open() as port:
+            held = [await port.connect() for _ in range(2)]
+            for client in held:
+                ask(client, "/slow")
+            await asyncio.sleep(0.3)
+            new = await port.connect()
+            assert b"503 Service Unavailable" in await read_answer(new)
+            port.go_on.set()
+            assert [b"200 OK" in await read_answer(client) for client in held] == [True, True]
+            for client in (*held, new):
+                client[1].close()
+
+    asyncio.run(work())
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_service_ends_without_clients_that_do_not_read_or_do_not_ask_to_the_end() -> None:
+    async def work() -> float:
+        async with _Port().open() as port:
+            deaf, unfinished, silent, busy = [await port.connect() for _ in range(4)]
+            deaf[1].transport.pause_reading()  # type: ignore[attr-defined]
+            ask(deaf, times=400)
+            unfinished[1].write(WHOLE[:-1])
+            ask(busy, "/slow")
+            await asyncio.sleep(0.2)
+            begun = time.monotonic()
+            port.server.should_exit = True
+            await asyncio.sleep(0.4)
+            port.go_on.set()
+            assert b"200 OK" in await read_answer(busy)
+            assert await port.until_connections(0, within_s=10)
+            for client in (deaf, unfinished, silent, busy):
+                client[1].close()
+            return time.monotonic() - begun
+
+    assert asyncio.run(work()) < 3
 
 
 class _Connection:
@@ -133,6 +376,9 @@ class _Connection:
 
     def abort(self) -> None:
         self.closed = True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def is_closing(self) -> bool:
         return self.closed

@@ -204,3 +204,14 @@ def test_a_link_out_of_a_project_is_an_error(
     assert done.exit_code == 7
     assert f"leads to {elsewhere}, outside of this project" in done.stderr
     assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_settings_that_are_a_link_to_themselves_are_named(home: Home, host: str, project: Path, command: str) -> None:
+    path = settings_path(host, "project", project)
+    path.parent.mkdir()
+    path.symlink_to(path.name)
+    done = run(home, command, host, "--scope", "project")
+    assert (done.exit_code, done.stdout) == (7, "")
+    assert f"{path.name} is a link that leads to itself. Nothing was changed" in done.stderr
+    assert path.is_symlink()
