@@ -25,6 +25,7 @@ from ..learning.correction_comparison import same_lesson
 from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
 from ..reading.pair_terms import is_related, statement_terms
+from ..statements.clauses import replaced_clauses
 from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
 from ..statements.pairs.pair_features import compare
@@ -172,7 +173,7 @@ def find_endings(
     embedder: Embedder | None = None,
     tell: Callable[[Saying], str] = lambda saying: saying.text,
 ) -> list[Operation]:
-    """Return the operations on live *entries* that *said* calls for, at most one for each entry.
+    """Return the operations on live *entries* that *said* calls for, at most one for each part of an entry.
 
     *tell* returns a sentence as a text that stands alone, for the entry that replaces another one.
     """
@@ -287,7 +288,7 @@ def _sentences(message: Message) -> Iterator[tuple[str, bool, bool]]:
 def _best_matches(
     statements: Sequence[_Endable], said: Sequence[Saying], embedder: Embedder | None
 ) -> Iterator[_JudgedPair]:
-    """Yield the best likely match of each statement, in the order of the statements.
+    """Yield the best likely match of each statement, in the order of the statements, and those of its other parts.
 
     Of the statements that one sentence matches, only the best counts, and only with a lead over the next.
     """
@@ -296,7 +297,7 @@ def _best_matches(
     for match in matches:
         if match.likely or match.labelled:
             by_saying.setdefault(match.saying, []).append(match)
-    best: dict[str, _JudgedPair] = {}
+    best: dict[str, list[_JudgedPair]] = {}
     for found in by_saying.values():
         found.sort(key=lambda match: -match.chance)
         if len(found) > 1 and found[0].chance - found[1].chance < _MARGIN and not _same(found[0], found[1]):
@@ -304,10 +305,26 @@ def _best_matches(
                 continue  # two statements fit equally well
             found[0] = replace(found[0], ending=replace(found[0].ending, certain=False))  # a person says which one
         match = found[0]
-        known = best.get(match.statement.key)
-        if known is None or (match.certain, match.chance) > (known.certain, known.chance):
-            best[match.statement.key] = match
-    yield from (best[statement.key] for statement in statements if statement.key in best)
+        best.setdefault(match.statement.key, []).append(match)
+    for statement in statements:
+        if statement.key in best:
+            yield from _of_other_parts(
+                sorted(best[statement.key], key=lambda match: (not match.certain, -match.chance))
+            )
+
+
+def _of_other_parts(matches: Sequence[_JudgedPair]) -> Iterator[_JudgedPair]:
+    """Yield the best of the *matches* of one statement, then the certain ones that replace another part of it."""
+    first, *others = matches
+    yield first
+    if not first.certain or first.kind != "replace":
+        return
+    gone = {replaced_clauses(first.statement.text, first.saying.text)}
+    for match in others:
+        part = replaced_clauses(match.statement.text, match.saying.text)
+        if match.certain and match.kind == "replace" and part.certain and part.kept and part not in gone:
+            gone.add(part)
+            yield match
 
 
 def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[_JudgedPair]:
