@@ -29,6 +29,7 @@ from ..statements.clauses import replaced_clauses
 from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
 from ..statements.pairs.pair_features import compare
+from ..statements.rejected_value import names_rejected_value, rejects_value_of
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, Summary, spoken_messages
@@ -57,6 +58,8 @@ _NOTED, _MOST_DOUBTED = frozenset({"SP", "KD", "LL", "CO", "OT", "RC"}), 3
 _OPPOSED_SHARE = 0.5
 _THREADS = frozenset({"open_thread", "next_step"})
 _OPERATIONS: Mapping[Head, OperationKind] = {"replace": "supersede", "resolve": "resolve", "retract": "retract"}
+#: Prefixes of entries that decide for a value.
+_DECIDED = frozenset({"KD", "SP"})
 #: Kinds of items that claim nothing that could be taken back.
 _NO_CLAIMS = frozenset({"correction", "deliverable", "rejected"})
 
@@ -201,7 +204,29 @@ def find_endings(
                 unsure=not match.certain or (kind == "resolve" and entry.prefix not in RESOLVABLE),
             )
         )  # fmt: skip
-    return operations
+    named = {operation.target for operation in operations}
+    return operations + list(
+        _rejected_decisions([entry for entry in live.values() if entry.id not in named], said, tell)
+    )
+
+
+def _rejected_decisions(
+    entries: Sequence[Entry], said: Sequence[Saying], tell: Callable[[Saying], str]
+) -> Iterator[Operation]:
+    """Yield questions about the decisions and wishes among *entries* whose value a sentence names as not taken."""
+    spoken = [saying for saying in said if not has_placeholder(saying.text) and names_rejected_value(saying.text)]
+    for entry in entries if spoken else ():
+        if entry.protected or entry.prefix not in _DECIDED:
+            continue
+        own = entry.fields.get("Origin") == "agent"
+        text = split_speaker(entry.text)[1]
+        for saying in spoken:
+            if (own or saying.role == "user") and rejects_value_of(text, saying.text):
+                yield Operation(
+                    kind="supersede", target=entry.id, sources=(saying.source,), text=tell(saying), unsure=True,
+                    reason="it names the value that this entry decided for as one that is not taken",
+                )  # fmt: skip
+                break
 
 
 def doubted_entries(memory: Document, note: Entry) -> dict[str, str]:

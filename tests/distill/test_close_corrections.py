@@ -313,3 +313,17 @@ def test_two_parts_of_one_entry_that_a_session_replaces_are_both_gone(
         "User: Actually I'm no longer vegetarian, I eat fish now.",
         "User: We moved to Dresden last week, by the way.",
     ]
+
+
+def test_a_decision_whose_value_a_later_session_rejects_is_asked_about(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "Let's go with Kafka for the event bus, RabbitMQ can't replay."), session="one"), now)
+    (older,) = close(home, "one", now=now).entries
+    later = now + timedelta(days=2)
+    against = "We decided against Kafka: we use NATS JetStream instead, ops already runs it."
+    keep(home, talk(("user", against), session="two"), later)
+    close(home, "two", now=later)
+    (question,) = waiting(home, now)
+    assert question.id == older.id
+    accept(home, question, person="Mara", now=later)
+    entries = list(parse(memory(home)).entries())
+    assert superseded_by(entries).keys() == {older.id}
