@@ -11,7 +11,7 @@ import re
 from guard.lazy_regex import lazy_regex
 
 from .dated_words import without_dates
-from .statement_parser import parse_statement
+from .statement_parser import Token, parse_statement
 
 __all__ = ["names_rejected_value", "rejects_value_of"]
 
@@ -62,7 +62,8 @@ def rejects_value_of(older: str, newer: str) -> bool:
 
 def _rejected(text: str) -> dict[str, str]:
     """Return the words that *text* says are not taken, with their kinds."""
-    plain, found = without_dates(text), []
+    plain = without_dates(text)
+    found: list[Token] = []
     for match in _REJECTED.finditer(plain):
         tokens = parse_statement(next(part for part in match.groups() if part)).tokens
         found += tokens if len(tokens) <= _MAX_TOKENS else ()
