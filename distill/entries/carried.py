@@ -26,6 +26,7 @@ __all__ = [
     "is_of_another_talk",
     "lost_words",
     "narrowed",
+    "replaced_part",
     "replaces_unknown_part",
     "says_more_than",
     "stated_text",
@@ -139,6 +140,11 @@ def says_more_than(known: str, said: str) -> bool:
 def ended_part(entry: Entry, said: str) -> TouchedClauses:
     """Return which clauses of *entry* the sentence *said* ends."""
     return ended_clauses(split_speaker(stated_text(entry))[1], said)
+
+
+def replaced_part(entry: Entry, said: str) -> TouchedClauses:
+    """Return which clauses of *entry* the sentence *said* replaces."""
+    return replaced_clauses(split_speaker(stated_text(entry))[1], split_speaker(said)[1])
 
 
 def narrowed(entry: Entry, ended: TouchedClauses, state: str, source: str) -> Entry:

@@ -20,7 +20,7 @@ from recall.text.identity import identity_key
 from ..statements.operation import Operation, OperationKind
 from ..statements.restatement import OriginOf, nobody
 from ..statements.sentences import shorten
-from .carried import ended_part, narrowed, replaces_unknown_part, with_kept_words
+from .carried import ended_part, narrowed, replaced_part, replaces_unknown_part, stated_text, with_kept_words
 from .withheld import has_placeholder
 
 __all__ = [
@@ -126,7 +126,12 @@ def apply_operations(
     for proposed in operations:
         operation = _as_replacement(proposed, edits)
         origin = operation_origin(operation, origins, origin_of)
-        reason = _refusal(operation, edits, origins, origin)
+        carried = _carrying_successor(operation, edits)
+        target = operation if carried is None else replace(operation, target=carried.id)
+        reason = _refusal(target, edits, origins, origin)
+        if carried is not None and not reason:
+            applied += _take_from(carried, operation, edits, origin, date, new_id)
+            continue
         if not reason and _ends_unknown_part(operation, edits.entries[operation.target]):
             operation, reason = replace(operation, unsure=True), "the words do not tell which part of it ends"
         if reason:
@@ -188,6 +193,46 @@ def retired(entry: Entry, kind: OperationKind, date: str, source: str, remark: s
     state = ", ".join(part for part in (f"{word} {date}", source) if part)
     remark = shorten(" ".join(remark.split()), _MAX_REMARK_CHARS)
     return entry.changed(fields={**entry.fields, "State": f"{state}: {remark}" if remark else state})
+
+
+def _carrying_successor(operation: Operation, edits: _Edits) -> Entry | None:
+    """Return the entry of the same session that superseded the target and carries on the part that *operation* ends.
+
+    A session may replace two parts of one entry, each with a sentence of its own.
+    """
+    older = edits.entries.get(operation.target)
+    newer = edits.entries.get(edits.superseded.get(operation.target, ""))
+    if older is None or newer is None or operation.kind not in {"supersede", "retract"} or not operation.sources:
+        return None
+    sessions = {source.strip().partition("#")[0] for source in newer.fields.get("Sources", "").split(",")}
+    if operation.sources[-1].partition("#")[0] not in sessions:
+        return None
+    part = replaced_part(newer, operation.text)
+    gone = part.gone.rstrip(" .!\u3002\uff01")
+    return newer if part.certain and part.kept and gone and gone in stated_text(older) else None
+
+
+def _take_from(
+    carried: Entry, operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str]
+) -> list[AppliedOperation]:
+    """End the part of *carried* that *operation* is about. A new statement gets an entry of its own."""
+    older, source = edits.entries[operation.target], operation.sources[-1]
+    part = replaced_part(carried, operation.text)
+    state = f"{'retracted' if operation.kind == 'retract' else 'superseded'} {date}, {source}"
+    entry = narrowed(carried, part, state, source)
+    edits.entries[entry.id] = edits.changed[entry.id] = entry
+    done = [
+        AppliedOperation(operation=replace(operation, kind="revise", target=entry.id), entry=entry, ended=part.gone)
+    ]
+    key = identity_key(operation.text)
+    if operation.kind == "retract" or any(identity_key(known.text) == key for known in edits.entries.values()):
+        return done
+    text = " ".join(operation.text.split())
+    fields = {"Sources": ", ".join(operation.sources), "Origin": origin}
+    added = Entry(id=new_id(older.prefix, f"{source}\0{text}"), date=date, title=text, fields=fields)
+    edits.added.append(added)
+    edits.entries[added.id] = edits.changed[added.id] = added
+    return [*done, AppliedOperation(operation=operation, entry=older, successor=added.id)]
 
 
 def _as_replacement(operation: Operation, edits: _Edits) -> Operation:

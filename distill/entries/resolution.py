@@ -25,9 +25,11 @@ from ..learning.correction_comparison import same_lesson
 from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
 from ..reading.pair_terms import is_related, statement_terms
+from ..statements.clauses import replaced_clauses
 from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
 from ..statements.pairs.pair_features import compare
+from ..statements.rejected_value import names_rejected_value, rejects_value_of
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, Summary, spoken_messages
@@ -56,6 +58,8 @@ _NOTED, _MOST_DOUBTED = frozenset({"SP", "KD", "LL", "CO", "OT", "RC"}), 3
 _OPPOSED_SHARE = 0.5
 _THREADS = frozenset({"open_thread", "next_step"})
 _OPERATIONS: Mapping[Head, OperationKind] = {"replace": "supersede", "resolve": "resolve", "retract": "retract"}
+#: Prefixes of entries that decide for a value.
+_DECIDED = frozenset({"KD", "SP"})
 #: Kinds of items that claim nothing that could be taken back.
 _NO_CLAIMS = frozenset({"correction", "deliverable", "rejected"})
 
@@ -172,7 +176,7 @@ def find_endings(
     embedder: Embedder | None = None,
     tell: Callable[[Saying], str] = lambda saying: saying.text,
 ) -> list[Operation]:
-    """Return the operations on live *entries* that *said* calls for, at most one for each entry.
+    """Return the operations on live *entries* that *said* calls for, at most one for each part of an entry.
 
     *tell* returns a sentence as a text that stands alone, for the entry that replaces another one.
     """
@@ -200,7 +204,29 @@ def find_endings(
                 unsure=not match.certain or (kind == "resolve" and entry.prefix not in RESOLVABLE),
             )
         )  # fmt: skip
-    return operations
+    named = {operation.target for operation in operations}
+    return operations + list(
+        _rejected_decisions([entry for entry in live.values() if entry.id not in named], said, tell)
+    )
+
+
+def _rejected_decisions(
+    entries: Sequence[Entry], said: Sequence[Saying], tell: Callable[[Saying], str]
+) -> Iterator[Operation]:
+    """Yield questions about the decisions and wishes among *entries* whose value a sentence names as not taken."""
+    spoken = [saying for saying in said if not has_placeholder(saying.text) and names_rejected_value(saying.text)]
+    for entry in entries if spoken else ():
+        if entry.protected or entry.prefix not in _DECIDED:
+            continue
+        own = entry.fields.get("Origin") == "agent"
+        text = split_speaker(entry.text)[1]
+        for saying in spoken:
+            if (own or saying.role == "user") and rejects_value_of(text, saying.text):
+                yield Operation(
+                    kind="supersede", target=entry.id, sources=(saying.source,), text=tell(saying), unsure=True,
+                    reason="it names the value that this entry decided for as one that is not taken",
+                )  # fmt: skip
+                break
 
 
 def doubted_entries(memory: Document, note: Entry) -> dict[str, str]:
@@ -287,7 +313,7 @@ def _sentences(message: Message) -> Iterator[tuple[str, bool, bool]]:
 def _best_matches(
     statements: Sequence[_Endable], said: Sequence[Saying], embedder: Embedder | None
 ) -> Iterator[_JudgedPair]:
-    """Yield the best likely match of each statement, in the order of the statements.
+    """Yield the best likely match of each statement, in the order of the statements, and those of its other parts.
 
     Of the statements that one sentence matches, only the best counts, and only with a lead over the next.
     """
@@ -296,7 +322,7 @@ def _best_matches(
     for match in matches:
         if match.likely or match.labelled:
             by_saying.setdefault(match.saying, []).append(match)
-    best: dict[str, _JudgedPair] = {}
+    best: dict[str, list[_JudgedPair]] = {}
     for found in by_saying.values():
         found.sort(key=lambda match: -match.chance)
         if len(found) > 1 and found[0].chance - found[1].chance < _MARGIN and not _same(found[0], found[1]):
@@ -304,10 +330,26 @@ def _best_matches(
                 continue  # two statements fit equally well
             found[0] = replace(found[0], ending=replace(found[0].ending, certain=False))  # a person says which one
         match = found[0]
-        known = best.get(match.statement.key)
-        if known is None or (match.certain, match.chance) > (known.certain, known.chance):
-            best[match.statement.key] = match
-    yield from (best[statement.key] for statement in statements if statement.key in best)
+        best.setdefault(match.statement.key, []).append(match)
+    for statement in statements:
+        if statement.key in best:
+            yield from _of_other_parts(
+                sorted(best[statement.key], key=lambda match: (not match.certain, -match.chance))
+            )
+
+
+def _of_other_parts(matches: Sequence[_JudgedPair]) -> Iterator[_JudgedPair]:
+    """Yield the best of the *matches* of one statement, then the certain ones that replace another part of it."""
+    first, *others = matches
+    yield first
+    if not first.certain or first.kind != "replace":
+        return
+    gone = {replaced_clauses(first.statement.text, first.saying.text)}
+    for match in others:
+        part = replaced_clauses(match.statement.text, match.saying.text)
+        if match.certain and match.kind == "replace" and part.certain and part.kept and part not in gone:
+            gone.add(part)
+            yield match
 
 
 def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[_JudgedPair]:

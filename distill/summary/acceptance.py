@@ -2,7 +2,8 @@
 
 What is accepted is the assistant's last question or proposal, or the option that the user names. Trained models
 (``distill.summary.replies``) decide whether the reply accepts and whether the proposal is worth keeping: an offer to
-explain something is not. A refusal, a condition or a polite "thanks" accepts nothing.
+explain something is not, and neither is a question for leave to do something once. A refusal, a condition or a polite
+"thanks" accepts nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from guard.lazy_regex import lazy_regex
 from ..reading.classifier import Act, SentenceReader
 from ..reading.labels import ItemKind, parse_label
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
-from .replies import acceptance_chance, proposal_worth
+from .replies import acceptance_chance, asks_leave, proposal_worth
 from .sentence_kinds import narrower_kind
 
 __all__ = ["accepted_sentences", "accepts", "is_consent", "last_question", "proposed_words", "takes_on"]
@@ -32,6 +33,8 @@ _ACCEPTABLE: Mapping[Act, ItemKind] = {
 }  # fmt: skip
 #: Least chance of a reply that accepts, and of a proposal that is worth keeping.
 _LEAST_ACCEPTANCE, _LEAST_WORTH = 0.55, 0.5
+#: Least chance of a question of the assistant for leave: a "yes" to "Shall I drop the table?" is used up by the act.
+_LEAST_WORTH_OF_LEAVE = 0.65
 #: Words that take on a proposal, even with more sentences behind them.
 _TAKES_ON = lazy_regex(
     r"\b(?:let['’]s (?:do|go with|take|try|use) (?:it|that|this)|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|"
@@ -132,13 +135,18 @@ def _proposals(sentences: Sequence[str], previous: str, reader: SentenceReader) 
     """Return what *sentences* propose that is worth keeping once it is accepted, with its kinds."""
     found: list[tuple[ItemKind, str]] = []
     for sentence in sentences:
-        if parse_label(sentence) or proposal_worth(sentence) < _LEAST_WORTH or _QUOTED.search(narrowed(sentence)):
+        if parse_label(sentence) or not _is_worth_keeping(sentence) or _QUOTED.search(narrowed(sentence)):
             continue  # a line with a label is written down already: "Open question: which nights are missing?"
         reading = reader.read(sentence, previous, "assistant")
         sure = reading.enters and not is_question(sentence)
         kind = _ACCEPTABLE.get(reading.likeliest, "decision") if sure else "decision"
         found.append((narrower_kind(kind, sentence), proposed_words(sentence) or sentence))
     return found
+
+
+def _is_worth_keeping(sentence: str) -> bool:
+    """Return whether *sentence* proposes how things shall be from now on, and not one act of the assistant."""
+    return proposal_worth(sentence) >= (_LEAST_WORTH_OF_LEAVE if asks_leave(sentence) else _LEAST_WORTH)
 
 
 def _without_tag(sentences: Sequence[str]) -> Sequence[str]:

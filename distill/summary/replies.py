@@ -7,6 +7,7 @@ labelled replies.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -26,6 +27,7 @@ __all__ = [
     "Head",
     "acceptance_chance",
     "answer_worth",
+    "asks_leave",
     "leaving_chance",
     "proposal_worth",
     "reply_row",
@@ -42,6 +44,15 @@ _READ_WEIGHT = 0.25
 _CORRECTION = ACTS.index("correction")
 _WEIGHTS = "replies.npz"
 _PIECE = lazy_regex(r"[\u3400-\u9fff]|\w+")
+#: A question of the assistant for leave to do something itself, in the languages that it may ask in.
+_ASKS_LEAVE = lazy_regex(
+    r"^(?:\W*\w+,\s)?(?:(?:shall|should|may|can|could|do) i\b|(?:(?:do|would) you (?:want|like)|want) me to\b|"
+    r"would you (?:rather|prefer) (?:that )?i\b|(?:ok(?:ay)?|fine|all right) (?:to|if i)\b|(?:soll|darf|kann) ich\b|"
+    r"(?:dois|puis)-je\b|(?:veux-tu|voulez-vous) que j|¿?(?:quieres? que|debo|puedo)\b|(?:devo|posso|vuoi che)\b|"
+    r"quer que eu\b|(?:zal|moet|mag) ik\b)|"
+    r"^(?:那|好的)?,?(?:需?要不?要?|(?:现在)?可以)?(?:让|由)?我(?!们)(?!建议|提议)",
+    re.IGNORECASE,
+)
 
 
 def acceptance_chance(reply: str) -> float:
@@ -73,6 +84,15 @@ def reply_row(head: Head, previous: str, reply: str) -> Row:
     return np.concatenate(columns).astype(np.int64), np.concatenate(values).astype(np.float32)
 
 
+def asks_leave(sentence: str) -> bool:
+    """Return whether *sentence* asks for leave of the assistant to do something itself, once or from now on.
+
+    >>> asks_leave("Shall I drop the table?"), asks_leave("Shall we drop the second phase?"), asks_leave("要我删掉吗?")
+    (True, False, True)
+    """
+    return _ASKS_LEAVE.match(sentence.strip()) is not None
+
+
 def _accepting(_previous: str, reply: str) -> tuple[list[FeatureVector], list[float]]:
     # How a reply is typed says nothing about consent.
     return [sentence_features(_bare(reply).casefold())], [1.0, _length(reply)]
@@ -85,7 +105,8 @@ def _proposing(previous: str, _reply: str) -> tuple[list[FeatureVector], list[fl
         _evidence(float(alone[:SECTIONS].sum())), _evidence(read_sentence(_bare(previous)).keep),
         _READ_WEIGHT * float(alone[0] + alone[1] + alone[4]), _READ_WEIGHT * float(alone[5]),
     ]  # fmt: skip
-    return [sentence_features(previous)], [1.0, _length(previous), *read]
+    leave = float(asks_leave(previous))
+    return [sentence_features(previous)], [1.0, _length(previous), *read, leave]
 
 
 def _answering(previous: str, reply: str) -> tuple[list[FeatureVector], list[float]]:

@@ -292,3 +292,38 @@ def test_a_finished_task_leaves_the_other_one_of_its_entry_open(home: Home, talk
     assert changed.detail == "ended: order the roof tiles"
     (left,) = parse(memory(home)).entries()
     assert (left.title, left.retired) == ("book the plumber for the kitchen.", False)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_two_parts_of_one_entry_that_a_session_replaces_are_both_gone(
+    home: Home, talk: Talk, now: datetime, *, reverse: bool
+) -> None:
+    keep(home, talk(("user", "I'm vegetarian and I live in Leipzig."), session="one"), now)
+    (older,) = close(home, "one", now=now).entries
+    said = ["Actually I'm no longer vegetarian, I eat fish now.", "We moved to Dresden last week, by the way."]
+    turns = [("user", text) for text in (said[::-1] if reverse else said)]
+    later = now + timedelta(days=4)
+    keep(home, talk(*turns, session="two"), later)
+    close(home, "two", now=later)
+    entries = list(parse(memory(home)).entries())
+    replaced = superseded_by(entries)
+    live = [without_dates(stated_text(entry)) for entry in entries if entry.id not in replaced]
+    assert older.id in replaced
+    assert sorted(live) == [
+        "User: Actually I'm no longer vegetarian, I eat fish now.",
+        "User: We moved to Dresden last week, by the way.",
+    ]
+
+
+def test_a_decision_whose_value_a_later_session_rejects_is_asked_about(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "Let's go with Kafka for the event bus, RabbitMQ can't replay."), session="one"), now)
+    (older,) = close(home, "one", now=now).entries
+    later = now + timedelta(days=2)
+    against = "We decided against Kafka: we use NATS JetStream instead, ops already runs it."
+    keep(home, talk(("user", against), session="two"), later)
+    close(home, "two", now=later)
+    (question,) = waiting(home, now)
+    assert question.id == older.id
+    accept(home, question, person="Mara", now=later)
+    entries = list(parse(memory(home)).entries())
+    assert superseded_by(entries).keys() == {older.id}

@@ -18,6 +18,7 @@ from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.public_values import is_public, is_row_field
 from guard.secrets.told.candidates import Candidate, Kind
+from guard.secrets.told.dates import is_date_part
 from guard.secrets.told.features import (
     FARTHEST,
     FORM_BUCKETS,
@@ -138,9 +139,14 @@ def _judged_values(variant: TextVariant, ids: Sequence[IdSpan]) -> Iterator[_Jud
     for candidate in candidates:
         score = model.score(words, candidate) - model.least
         lowest = _POSSIBLE_SHORT if candidate.kind == Kind.SHORT else least
-        if score >= lowest and not is_public(variant.text, *candidate[:2]):
+        if score >= lowest and not _is_open(variant.text, candidate):
             kind = "code" if candidate.kind in _CODES else "password"
             yield _Judged(candidate.start, candidate.end, score, "told-value", kind)
+
+
+def _is_open(text: str, candidate: Candidate) -> bool:
+    """Return whether *candidate* is published on purpose, or tells a day or a time."""
+    return is_public(text, candidate.start, candidate.end) or is_date_part(text, candidate.start, candidate.end)
 
 
 def _least_possible(text: str) -> float:

@@ -17,6 +17,7 @@ from guard.redaction import replaced_match
 from guard.rule_tables import bundled_tables
 from guard.secrets.pattern import compile_pattern
 from guard.secrets.public_values import is_public, is_row_field
+from guard.secrets.told.dates import is_date_part
 from guard.secrets.value import is_plausible_value
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import TextVariant
@@ -81,7 +82,9 @@ def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
         told = _told_after(variant.text, kind, (start, end), min(upto, end + _AHEAD), ids)
         if told is None and kind in {"password", "key"}:
             told = _told_before(variant.text, kind, max(after, start - _BEHIND), start, ids)
-        if told is not None and not is_public(variant.text, *told) and not is_row_field(variant.text, told[0]):
+        if told is None or is_public(variant.text, *told) or is_date_part(variant.text, *told):
+            continue
+        if not is_row_field(variant.text, told[0]):
             yield replaced_match(
                 "secret", "told-secret", "secret" if kind == "key" else "password", variant.span(*told)
             )

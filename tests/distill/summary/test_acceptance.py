@@ -83,7 +83,7 @@ def test_advice_without_a_proposal_yields_no_words() -> None:
 @pytest.mark.parametrize(
     ("proposal", "reply"),
     [
-        ("Shall I book the room with the sea view?", "yes please"),
+        ("Shall I use British spelling in every letter from now on?", "yes please"),
         ("Should we use the green carpet?", "Go ahead"),
         ("要不把聚会改到八月?", "行,就这么办"),
         ("I suggest we move the workshop to 3 March. Okay?", "Sure, do that."),
@@ -106,6 +106,30 @@ def test_the_last_proposal_is_accepted_in_any_wording(talk: Talk, proposal: str,
 )
 def test_offers_of_help_refusals_and_conditions_settle_nothing(talk: Talk, proposal: str, reply: str) -> None:
     assert summarise(talk(("assistant", proposal), ("user", reply))).items == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("Shall I drop the staging database?", "Yes, do it."),
+        ("Shall I delete the old backups?", "Sure, go ahead."),
+        ("Should I scale the cluster down to one node?", "go ahead"),
+        ("Shall I wire 400 euros to Ben?", "Yes please."),
+        ("Do you want me to shred the contracts?", "yes please"),
+        ("Shall I book the room with the sea view?", "yes please"),
+        ("I'll wipe the disk then.", "ok, go ahead"),
+        ("Soll ich die Staging-Datenbank löschen?", "ok"),
+        ("要不要我强制推送主分支?", "好的"),
+        ("要我把钱退给他吗?", "可以"),
+    ],
+)
+def test_leave_for_one_act_is_used_up_and_settles_nothing(talk: Talk, question: str, reply: str) -> None:
+    assert summarise(talk(("assistant", question), ("user", reply))).items == ()
+
+
+@pytest.mark.parametrize("text", ["continue", "please continue", "Continue writing please", "继续"])
+def test_a_wish_to_read_on_accepts_nothing(text: str) -> None:
+    assert not accepts(text)
 
 
 def test_a_choice_by_place_names_the_option(talk: Talk) -> None:
