@@ -102,7 +102,7 @@ class LimitedConnection(H11Protocol):
             self._stop_waiting()
 
     def handle_events(self) -> None:
-        """Begin to answer what has arrived. The answer of an old connection says that it is the last one."""
+        """Answer what has arrived. The answer of an old connection says that it is the last one."""
         super().handle_events()
         if self.over_port and self._is_at_work and self.loop.time() - self._made >= _LIFE_S:
             self.cycle.default_headers = [*self.server_state.default_headers, CLOSE_HEADER]
