@@ -127,7 +127,7 @@ def apply_operations(
         operation = _as_replacement(proposed, edits)
         origin = operation_origin(operation, origins, origin_of)
         carried = _carrying_successor(operation, edits)
-        target = operation if carried is None else replace(operation, target=carried.id)
+        target = operation if carried is None else operation.about(carried.id)
         reason = _refusal(target, edits, origins, origin)
         if carried is not None and not reason:
             applied += _take_from(carried, operation, edits, origin, date, new_id)
@@ -221,9 +221,7 @@ def _take_from(
     state = f"{'retracted' if operation.kind == 'retract' else 'superseded'} {date}, {source}"
     entry = narrowed(carried, part, state, source)
     edits.entries[entry.id] = edits.changed[entry.id] = entry
-    done = [
-        AppliedOperation(operation=replace(operation, kind="revise", target=entry.id), entry=entry, ended=part.gone)
-    ]
+    done = [AppliedOperation(operation=operation.about(entry.id, "revise"), entry=entry, ended=part.gone)]
     key = identity_key(operation.text)
     if operation.kind == "retract" or any(identity_key(known.text) == key for known in edits.entries.values()):
         return done

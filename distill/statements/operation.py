@@ -32,3 +32,10 @@ class Operation:
     text: str = ""
     reason: str = ""
     unsure: bool = False
+
+    def about(self, entry_id: str, kind: OperationKind | None = None) -> Operation:
+        """Return the same change of another entry, perhaps of another *kind*."""
+        return Operation(
+            kind=kind or self.kind, target=entry_id, sources=self.sources, text=self.text, reason=self.reason,
+            unsure=self.unsure,
+        )  # fmt: skip
