@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_home.home import Home
+from recall.index.readers import close_readers
 from tests.doomed import ForkServer
 
 from .faults import MEMORY
@@ -112,6 +113,7 @@ def _cut(disk: Path) -> None:
 
 
 def _unmount(disk: Path) -> None:
+    close_readers()  # this process may keep the index open
     for _ in range(100):
         if not os.path.ismount(disk):
             return

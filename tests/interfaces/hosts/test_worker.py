@@ -473,8 +473,10 @@ def test_closings_of_a_worker_that_a_signal_ends_are_done_by_the_next(
     home: Home, file: Path, number: signal.Signals
 ) -> None:
     tell(home, "session-end", file, last="The report is sent.")
+    before = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may ignore it, as nohup does
     with hold_home(home):
         process = started(home)
+        signal.signal(number, before)
         taken = queue.folder(home.root) / "taken.jsonl"
         until("the worker has the events", taken.exists)
         process.send_signal(number)
