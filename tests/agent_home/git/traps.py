@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 __all__ = ["Trapped", "plain"]
@@ -54,9 +54,15 @@ def plain(root: Path, *arguments: str, check: bool = False, stdin: str = "", bar
     options = [word for setting in quiet for word in ("-c", setting)]
     done = subprocess.run(
         ["git", *options, *arguments], cwd=root, check=check, capture_output=True, text=True, input=stdin, timeout=60,
-        env={**os.environ, **_WHO, "GIT_TERMINAL_PROMPT": "0"},
+        env={**_without_places(os.environ), **_WHO, "GIT_TERMINAL_PROMPT": "0"},
     )  # fmt: skip
     return done.stdout.strip()
+
+
+def _without_places(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without those that lead git to another repository, index or editor."""
+    kept = ("GIT_CONFIG", "GIT_SSL")
+    return {name: value for name, value in environ.items() if not name.startswith("GIT_") or name.startswith(kept)}
 
 
 class Trapped:
