@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from guard.policy import GuardError, RuleError
-    from guard.screener import screen
+    from guard.screener import redact_values, screen
     from guard.secrets.gitleaks import rules_from_gitleaks
     from guard.secrets.rule import RuleSet
     from guard.secrets.split import find_in_conversation, find_repeats
@@ -31,6 +31,7 @@ __all__ = [
     "Verdict",
     "find_in_conversation",
     "find_repeats",
+    "redact_values",
     "rules_from_gitleaks",
     "screen",
 ]
@@ -47,6 +48,7 @@ _MODULES = {
     "Verdict": "guard.verdict",
     "find_in_conversation": "guard.secrets.split",
     "find_repeats": "guard.secrets.split",
+    "redact_values": "guard.screener",
     "rules_from_gitleaks": "guard.secrets.gitleaks",
     "screen": "guard.screener",
 }

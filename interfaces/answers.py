@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent_home.imports import ImportReport
+    from agent_home.outputs.entry import StoredOutput
+    from agent_home.outputs.pruning import PrunedOutputs
+    from agent_home.outputs.reading import OutputStats
     from agent_home.store.lineage import Lineage
     from assembler.receipt import Receipt
     from distill.closing_result import Closed, ClosingFailure
@@ -26,7 +29,10 @@ __all__ = [
     "finished_answer",
     "imported_answer",
     "lineage_answer",
+    "output_answer",
+    "output_stats_answer",
     "prompt_answer",
+    "pruned_answer",
     "remembered_answer",
     "search_answer",
     "status_answer",
@@ -105,6 +111,51 @@ def remembered_answer(done: Remembered, degraded: Sequence[str], *, dry_run: boo
         "commit": done.commit,
         "degraded": list(degraded),
     }
+
+
+def output_answer(output: StoredOutput) -> dict[str, Any]:
+    """Return an output of a tool without its content."""
+    return {
+        "id": output.id,
+        "ts": output.ts,
+        "type": output.type,
+        "tags": list(output.tags),
+        "directory": output.directory,
+        "checkpoint": output.checkpoint,
+        "session": output.session,
+        "tool": output.tool,
+        "command": output.command,
+        "exit_code": output.exit_code,
+        "bytes": output.length,
+        "tokens": output.tokens,
+        "lines": output.lines,
+        "chunks": len(output.chunks) or 1,
+        "binary": output.binary,
+        "kind": output.kind,
+        "summary": output.summary,
+        "failures": [{"name": name, "chunk": chunk} for name, chunk in output.failures],
+        "redacted": output.redacted,
+        "held": output.held,
+    }
+
+
+def output_stats_answer(found: OutputStats) -> dict[str, Any]:
+    """Return counts over outputs of tools."""
+    return {
+        "outputs": found.outputs,
+        "chunks": found.chunks,
+        "tokens": found.tokens,
+        "bytes": found.bytes,
+        "stored_bytes": found.stored_bytes,
+        **{name: dict(getattr(found, name).most_common()) for name in ("types", "tools", "tags")},
+        "oldest": found.oldest,
+        "newest": found.newest,
+    }
+
+
+def pruned_answer(done: PrunedOutputs) -> dict[str, Any]:
+    """Return which outputs were dropped, or would be."""
+    return {"ids": list(done.ids), "referenced": done.referenced, "bytes": done.bytes, "applied": done.applied}
 
 
 def finished_answer(finished: Finished, degraded: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:

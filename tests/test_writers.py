@@ -55,6 +55,12 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "moves the state that an earlier version kept, machine state, under the lock",
         {"old.rename", "old.rmdir"},
     ),
+    "agent_home.outputs.blobs": (
+        "contents of outputs, which git does not track, each under a name of its own",
+        {"os.open", "os.fdopen", "self._staged.unlink"},
+    ),
+    "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
+    "agent_home.outputs.pruning": ("outputs that are old, when a person asks for it", {"path.unlink"}),
     "recall.embedding.model": (
         "the embedding model's cache, which is no part of a home",
         {"folder.rename", "shutil.rmtree", "temporary.rename"},
@@ -129,6 +135,8 @@ STORERS = {
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
+    "agent_home.outputs.blobs": "contents of outputs: screened, never in git, each under a name of its own",
+    "agent_home.outputs.store": "records of outputs: screened, never in git, each under a name of its own",
     "interfaces.promised_closings": "closings that a service has promised, machine state",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
     "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",

@@ -90,6 +90,26 @@ class ScreeningService:
 
         return with_forgotten(verdict, text)
 
+    def without_values(self, path: str, text: str, source: str, *, formats_only: bool = False) -> tuple[str, int]:
+        """Return *text* with marks in place of secrets, personal data and forgotten words, and how many there are.
+
+        Everything else stays as it is, an attack and hidden characters included: readers get it through
+        :meth:`verdict`. With *formats_only* only secrets in known formats are looked for, which is ten times faster.
+
+        Raises:
+            GuardRefused: the guard cannot run, or *text* is longer than it reads.
+        """
+        from guard import GuardError, redact_values
+
+        scrubbed = self._scrub(text)
+        try:
+            clean, found = redact_values(
+                scrubbed, source, destination_of(path), settings=self.settings, formats_only=formats_only
+            )
+        except (GuardError, ValueError) as error:
+            raise GuardRefused(path, f"it cannot run: {error}") from error
+        return clean, found + (scrubbed != text)
+
     def allows(self, path: str, text: str, source: str) -> bool:
         """Return whether the write policy stores *text* unchanged.
 

@@ -41,6 +41,14 @@ COMMANDS = {
         "verify": ("interfaces.cli.commands.verify:verify", "Check the evidence of entries against git again."),
         "forget": ("interfaces.cli.commands.forget:forget", "Erase an entry or a text everywhere in the home."),
     },
+    "Outputs of tools": {
+        "log": ("interfaces.cli.commands.outputs:log", "Store what a tool printed, and print its id."),
+        "fetch": ("interfaces.cli.commands.outputs:fetch", "Print an output, its summary or a part of it."),
+        "list": ("interfaces.cli.commands.outputs:list_", "List stored outputs, newest first."),
+        "refs": ("interfaces.cli.commands.outputs:refs", "List the outputs of a checkpoint or of a folder."),
+        "stats": ("interfaces.cli.commands.outputs:stats", "Count stored outputs."),
+        "prune": ("interfaces.cli.commands.outputs:prune", "Drop old outputs."),
+    },
     "Look back": {
         "history": ("interfaces.cli.commands.history:history", "Show where an entry comes from."),
         "diff": ("interfaces.cli.commands.diff:diff", "Show what changed in memory, entry by entry."),
@@ -76,8 +84,6 @@ COMMANDS = {
 
 #: Names of commands of other tools, and the commands here that answer the same question.
 OTHER_NAMES = {
-    "list": ("review list", "search"),
-    "log": ("diff", "history"),
     "show": ("history", "review show"),
     "status": ("doctor", "review"),
 }

@@ -8,6 +8,7 @@ path and bytes, so that `memory index verify` can compute them again.
 - Markdown is split at headings, then packed up to the token limit. Each passage carries its heading path.
 - An entry of ``MEMORY.md`` or of the archive is one passage, and so is a list item there that has no id. A daily log in
   the archive is split like other Markdown.
+- A stored output has its summary and the parts of its chunks as passages (``agent_home.outputs``).
 - The structural lines of a daily log, which name a session's messages, topics and commits, are no passages.
 
 Files and folders whose name begins with a dot have no passages, so neither ``.memory/`` nor ``.git/`` has any.
@@ -24,7 +25,9 @@ from pathlib import Path
 
 from agent_home import storage
 from agent_home.documents import document
-from agent_home.home import ARCHIVED_DAILY
+from agent_home.home import ARCHIVED_DAILY, Home
+from agent_home.outputs.entry import OUTPUT_ID, OutputDamaged, StoredOutput
+from agent_home.outputs.reading import output_chunk, read_output
 from agent_home.storage import MAX_MARKDOWN_BYTES
 from agent_home.store import transcript
 from agent_home.store.speakers import resolve_roles
@@ -50,6 +53,10 @@ __all__ = [
 
 #: In the order in which their vectors are computed.
 LAYERS = ("memory", "sessions", "daily", "projects", "knowledge", "archive", "outputs")
+#: Chunks of an output that are searched: so many from its beginning and with failures, and so many from its end.
+_FIRST_CHUNKS, _LAST_CHUNKS = 16, 8
+#: Colours of a terminal, and other control characters than line ends and tabs.
+_CONTROLS = lazy_regex(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 #: Top folder of a home to the layer of its files.
 FOLDERS = {
     "sessions": "sessions",
@@ -76,7 +83,7 @@ _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Turns on each side whose vectors make up a turn's window. Answers stand up to two turns from their question.
 WINDOW_NEIGHBOURS = 2
 #: Raised whenever the same file gives other passages under the same settings.
-_VERSION = 6
+_VERSION = 7
 #: Characters of a long message's beginning that stand before each later part when it is embedded.
 _LEAD_CHARS = 200
 
@@ -163,6 +170,8 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     file = root / path
     if layer == "sessions":
         return _read_transcript(file, path, settings, screen)
+    if layer == "outputs" and OUTPUT_ID.fullmatch(file.stem):
+        return _read_output(Home(root), file.stem, path, settings, screen)
     markdown = file.suffix.lower() in _MARKDOWN
     most = min(settings.max_file_bytes, MAX_MARKDOWN_BYTES) if markdown else settings.max_file_bytes
     text, problem = _read(file, path, most)
@@ -177,6 +186,48 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     else:
         chunks = _plain_chunks(text, settings.passage_tokens)
     return FilePassages(passages=tuple(_chunk_passages(chunks, path, layer)), skipped=kept_out)
+
+
+def _read_output(home: Home, name: str, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
+    """Return the passages of a stored output: its summary, then those of its chunks, whose numbers they name.
+
+    Of a long one the first chunks, the last ones, and those that tell of failures are searched.
+    """
+    try:
+        output = read_output(home, name)
+        numbers = _searched_chunks(output)
+        texts: list[tuple[int | None, str]] = [(None, output.summary)] if output.summary else []
+        texts += [(number, _as_text(output_chunk(home, output, number))) for number in numbers if not output.binary]
+    except OutputDamaged as error:
+        return FilePassages(passages=(), skipped=(str(error),))
+    found: list[Passage] = []
+    kept_out: tuple[str, ...] = ()
+    heading = " > ".join(filter(None, (output.tool, " ".join(output.tags), output.headline)))
+    for number, text in texts:
+        source = name if number is None else f"{name}#{number}"
+        clean, notes = screen.document(path, text) if screen else (text, ())
+        kept_out += notes
+        for part, chunk in enumerate(_plain_chunks(clean, settings.passage_tokens)):
+            found.append(
+                Passage(
+                    source=source, path=path, layer="outputs", ordinal=len(found), part=part, text=chunk.text,
+                    heading=heading, ts=output.ts, meaning=chunk.text,
+                )
+            )  # fmt: skip
+    return FilePassages(passages=tuple(found), skipped=kept_out[:1])
+
+
+def _searched_chunks(output: StoredOutput) -> list[int]:
+    """Return the numbers of the chunks that are searched, in order."""
+    count = max(1, len(output.chunks))
+    failing = dict.fromkeys(number for _, number in output.failures)
+    chosen = {*range(_FIRST_CHUNKS), *range(count - _LAST_CHUNKS, count), *list(failing)[:_FIRST_CHUNKS]}
+    return sorted(number for number in chosen if 0 <= number < count)
+
+
+def _as_text(data: bytes) -> str:
+    """Return a chunk without colours and other control characters. Bytes that are no UTF-8 are replaced."""
+    return _CONTROLS.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:

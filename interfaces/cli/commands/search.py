@@ -65,7 +65,9 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
     ),
 )
 @click.argument("words", metavar="QUERY...", nargs=-1, required=True)
-@click.option("-k", "count", default="10", callback=_hit_count, metavar="N", show_default=True, help="Number of hits.")
+@click.option(
+    "-k", "--limit", "count", default="10", callback=_hit_count, metavar="N", show_default=True, help="Number of hits."
+)
 @click.option(
     "--in",
     "layers",

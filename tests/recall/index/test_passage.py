@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.home import Home
+from agent_home.outputs.entry import record_path
+from agent_home.outputs.store import store_output
 from recall.index.passage import LAYERS, Passage, estimate_tokens, layer_of, read_passages, split_text
 from recall.settings import RecallSettings
 
@@ -190,3 +193,46 @@ def test_spans_cover_the_text_and_are_bounded(text: str, tokens: int) -> None:
     spans = split_text(text, tokens)
     assert "".join(text[a:b] for a, b in spans) == text
     assert all(estimate_tokens(text[a:b]) <= tokens for a, b in spans)
+
+
+def test_a_stored_output_has_its_summary_and_its_chunks_as_passages(home: Home, now: datetime) -> None:
+    run = b"".join(b"tests/test_%d.py::test_%d \x1b[32mPASSED\x1b[0m\r\n" % (n, n) for n in range(1500))
+    end = b"=== short test summary info ===\nFAILED tests/test_auth.py::test_login - assert 1 == 2\n1 failed in 3.21s\n"
+    stored = store_output(home, [run + end], now=now, tool="pytest")
+    found = read_passages(home.root, record_path(stored.id), RecallSettings()).passages
+    assert found[0].source == stored.id
+    assert stored.headline in found[0].text
+    assert {passage.source for passage in found[1:]} == {f"{stored.id}#{n}" for n in range(len(stored.chunks))}
+    assert {passage.layer for passage in found} == {"outputs"}
+    assert all(passage.heading.startswith("pytest > ") for passage in found)
+    assert not any("\x1b" in passage.text or "\r" in passage.text for passage in found)
+    assert "test_login" in found[-1].text
+
+
+def test_of_a_very_long_output_the_ends_and_the_failures_are_passages(home: Home, now: datetime) -> None:
+    lines = [b"step %d is done and nothing was found\n" % number for number in range(30_000)]
+    lines[15_000:15_000] = [
+        b"Traceback (most recent call last):\n",
+        b'  File "a.py", line 1, in run\n',
+        b"KeyError: 'quux'\n",
+    ]
+    stored = store_output(home, lines, now=now)
+    count = len(stored.chunks)
+    numbers = {
+        int(passage.source.partition("#")[2])
+        for passage in read_passages(home.root, record_path(stored.id), RecallSettings()).passages
+        if "#" in passage.source
+    }
+    failing = {number for _, number in stored.failures}
+    assert count > 40
+    assert failing
+    assert numbers == {*range(16), *range(count - 8, count), *failing}
+
+
+def test_a_damaged_or_binary_output_has_no_passages(home: Home, now: datetime) -> None:
+    binary = store_output(home, [bytes(range(256)) * 99], now=now)
+    assert read_passages(home.root, record_path(binary.id), RecallSettings()).passages == ()
+    damaged = store_output(home, [b"x\n"], now=now)
+    (home.root / record_path(damaged.id)).write_text("{")
+    found = read_passages(home.root, record_path(damaged.id), RecallSettings())
+    assert (found.passages, damaged.id in found.skipped[0]) == ((), True)

@@ -1,0 +1,1 @@
+"""Outputs of tools: what they say in short."""

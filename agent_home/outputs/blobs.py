@@ -1,0 +1,126 @@
+"""Own the content of outputs: files of zstandard frames, one for each chunk, named by the digest of the whole.
+
+Such a file is what ``zstd -d`` reads. The same content is stored once. A file appears under its name when it is whole
+and on the disk, so a killed writer leaves nothing but a file with another name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import zstandard
+
+from .. import storage
+from ..home import Home
+from .entry import OutputChunk, OutputDamaged
+
+__all__ = ["BlobWriter", "blob_path", "blobs", "leftovers", "read_chunk"]
+
+_FOLDER = "outputs/blobs"
+_LEVEL = 9
+#: Seconds after which a file that no writer finished is a leftover.
+_LEFT_S = 86_400
+_MOST_CHUNK_BYTES = 64 << 20
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class BlobWriter:
+    """A writer of one content, chunk by chunk. Leave the block without :meth:`finish`, and nothing is stored."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._digest = hashlib.sha256()
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+        self._offset = 0
+        folder = home.root / _FOLDER
+        storage.make_folder(folder)
+        self._staged = folder / f".{secrets.token_hex(8)}.tmp"
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        self._file = os.fdopen(os.open(self._staged, _NEW, storage.PRIVATE_FILE), "wb")
+        return self
+
+    def add(self, data: bytes, *, tokens: int, first_line: int) -> OutputChunk:
+        """Write the next chunk, and return where it lies."""
+        assert self._file is not None  # noqa: S101 - inside the block
+        self._digest.update(data)
+        frame = self._compressor.compress(data)
+        self._file.write(frame)
+        chunk = OutputChunk(
+            offset=self._offset, size=len(frame), length=len(data), tokens=tokens, first_line=first_line,
+            digest=hashlib.sha256(data).hexdigest(),
+        )  # fmt: skip
+        self._offset += len(frame)
+        return chunk
+
+    def finish(self) -> str:
+        """Make the content durable, and return its digest."""
+        assert self._file is not None  # noqa: S101 - inside the block
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        digest = self._digest.hexdigest()
+        target = blob_path(self._home, digest)
+        try:
+            os.utime(target)  # a prune must not take it for unused
+        except FileNotFoundError:
+            storage.make_folder(target.parent)
+            storage.replace(self._staged, target)
+        return digest
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._staged.unlink(missing_ok=True)
+
+
+def blob_path(home: Home, digest: str) -> Path:
+    """Return the file of the content with that *digest*."""
+    return home.root / _FOLDER / digest[:2] / f"{digest}.zst"
+
+
+def read_chunk(home: Home, name: str, digest: str, chunk: OutputChunk) -> bytes:
+    """Return a chunk of the output *name*, whose content has that *digest*.
+
+    Raises:
+        OutputDamaged: the file is absent or is not what was written.
+    """
+    if chunk.length > _MOST_CHUNK_BYTES:
+        raise OutputDamaged(name, "its record names a chunk that is too large")
+    try:
+        with storage.open_file(blob_path(home, digest)) as file:
+            file.seek(chunk.offset)
+            frame = file.read(chunk.size)
+        data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=chunk.length)
+    except OSError as error:
+        raise OutputDamaged(name, f"its content cannot be read ({error.strerror})") from error
+    except (zstandard.ZstdError, ValueError, MemoryError) as error:
+        raise OutputDamaged(name, "its content is not what was stored") from error
+    if hashlib.sha256(data).hexdigest() != chunk.digest:
+        raise OutputDamaged(name, "its content is not what was stored")
+    return data
+
+
+def blobs(home: Home) -> Iterator[Path]:
+    """Yield the files of all contents."""
+    yield from sorted((home.root / _FOLDER).glob("??/*.zst"))
+
+
+def leftovers(home: Home) -> list[Path]:
+    """Return files that killed writers left a day ago or earlier."""
+    found = []
+    for path in (home.root / _FOLDER).glob(".*.tmp"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _LEFT_S:
+                found.append(path)
+    return sorted(found)

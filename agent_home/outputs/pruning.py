@@ -1,0 +1,82 @@
+"""Drop outputs that are old or too many, unless a text of the home refers to them."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from .. import storage
+from ..home import Home
+from .blobs import blobs, leftovers
+from .entry import record_path
+from .reading import outputs
+
+__all__ = ["PrunedOutputs", "prune_outputs"]
+
+#: An id in a text.
+_NAMED = re.compile(r"\bmem-\d{8}-\d{6}-[0-9a-f]{8}\b")
+#: A content that was written or used a moment ago may belong to a record that is about to be written.
+_YOUNG_S = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunedOutputs:
+    """Outputs that a prune drops, newest first, how many are kept only because something refers to them, and bytes."""
+
+    ids: tuple[str, ...]
+    referenced: int
+    bytes: int
+    applied: bool
+
+
+def prune_outputs(
+    home: Home, *, now: datetime, keep_days: int | None = None, keep_entries: int | None = None, apply: bool
+) -> PrunedOutputs:
+    """Drop outputs older than *keep_days* days, and those beyond the newest *keep_entries*. References keep an output.
+
+    Without *apply*, only say which. Contents that no record names any more are deleted, too.
+    """
+    before = (now - timedelta(days=keep_days)).isoformat() if keep_days is not None else ""
+    dropped: list[str] = []
+    kept_digests: set[str] = set()
+    kept = kept_by_reference = 0
+    referenced = _referenced(home)
+    for output in outputs(home):
+        due = (before and output.ts < before) or (keep_entries is not None and kept >= keep_entries)
+        if due and output.id not in referenced:
+            dropped.append(output.id)
+            continue
+        kept += 1
+        kept_by_reference += bool(due)
+        kept_digests.add(output.digest)
+    freed = sum(_size(home.root / record_path(name)) for name in dropped)
+    unused = [path for path in blobs(home) if path.stem not in kept_digests and _is_old(path, apply=apply)]
+    freed += sum(map(_size, unused))
+    if apply:
+        for path in (*(home.root / record_path(name) for name in dropped), *unused, *leftovers(home)):
+            path.unlink(missing_ok=True)
+    return PrunedOutputs(ids=tuple(dropped), referenced=kept_by_reference, bytes=freed, applied=apply)
+
+
+def _is_old(path: Path, *, apply: bool) -> bool:
+    return not apply or time.time() - path.stat().st_mtime > _YOUNG_S
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+def _referenced(home: Home) -> set[str]:
+    """Return the ids of outputs that Markdown files of the home name."""
+    found: set[str] = set()
+    for path in home.root.rglob("*.md"):
+        if not any(part.startswith(".") for part in path.relative_to(home.root).parts):
+            with suppress(OSError):
+                found.update(_NAMED.findall(storage.read_bytes(path).decode("utf-8", "replace")))
+    return found

@@ -1,0 +1,204 @@
+"""Store outputs of tools by reference: content in compressed chunks, and a record with a summary.
+
+The record of an output is written last, so an output is there as a whole or not at all. Nothing here needs the home's
+lock: records have names of their own, and contents are named by their digest. Outputs are not in git.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from .. import storage
+from ..home import Home
+from ..screening.service import ScreeningService
+from .blobs import BlobWriter
+from .chunking import ChunkDraft, chunks, decoded, encoded, windows
+from .entry import OutputChunk, OutputType, StoredOutput, new_output_id, record_path
+from .summaries.summariser import OutputSummariser
+
+__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "store_output"]
+
+#: Outputs of fewer tokens are part of their record.
+INLINE_TOKENS = 500
+#: Bytes that every detector of the guard reads. What is behind them is searched for secrets in known formats, and is
+#: screened again by all detectors when it is shown.
+FULLY_SCREENED_BYTES = 256 << 10
+SUMMARY_TOKENS = 200
+_PROBED_BYTES = 8192
+_MOST_INLINE_BYTES = 16 << 10
+_HELD = "the guard holds its summary back: {}"
+Progress = Callable[[int], None]
+
+
+def store_output(
+    home: Home,
+    content: Iterable[bytes],
+    *,
+    now: datetime,
+    type: OutputType = "output",  # noqa: A002 - as the option and the key are called
+    tags: Sequence[str] = (),
+    directory: str = "",
+    checkpoint: str = "",
+    session: str = "",
+    tool: str = "",
+    command: str = "",
+    exit_code: int | None = None,
+    progress: Progress = lambda _bytes: None,
+) -> StoredOutput:
+    """Store *content*, which is read once and never held as a whole, and return its record.
+
+    Secrets and personal data are replaced before anything is written. *progress* gets the number of bytes so far.
+
+    Raises:
+        ValueError: a tag, tool or command is refused by the guard.
+        GuardRefused: the guard cannot run. Nothing was stored.
+        OSError: the disk is full, or the home cannot be written. Nothing was stored.
+    """
+    screening = ScreeningService(home)
+    label = partial(_label, screening)
+    draft = StoredOutput(
+        id="mem-00000000-000000-00000000", ts=now.isoformat(timespec="seconds"), type=type,
+        tags=tuple(dict.fromkeys(label(tag) for tag in tags if tag.strip())), exit_code=exit_code,
+        directory=label(directory), checkpoint=label(checkpoint), session=label(session), tool=label(tool),
+        command=label(command),
+    )  # fmt: skip
+    first, rest = _probed(iter(content))
+    written = _StreamedOutput(home, screening, first, progress)
+    with BlobWriter(home) as blob:
+        found = written.write(draft, first, rest, blob)
+        if found.inline is None and found.length:
+            found = replace(found, digest=blob.finish())
+    return _recorded(home, found, now)
+
+
+class _StreamedOutput:
+    """A content while it is written: what was seen of it so far."""
+
+    def __init__(self, home: Home, screening: ScreeningService, first: bytes, progress: Progress) -> None:
+        self._home, self._screening, self._progress = home, screening, progress
+        self._binary = b"\0" in first
+        self._summariser = OutputSummariser(max_tokens=SUMMARY_TOKENS)
+        self._read = self._redacted = self._lines = 0
+
+    def write(self, draft: StoredOutput, first: bytes, rest: Iterator[bytes], blob: BlobWriter) -> StoredOutput:
+        """Write the chunks, and return the record without the digest."""
+        parts: list[OutputChunk] = []
+        held: ChunkDraft | None = None
+        drafts = self._binary_chunks(first, rest) if self._binary else chunks(self._screened(first, rest))
+        for chunk in drafts:
+            if held is not None:
+                parts.append(blob.add(held.data, tokens=held.tokens, first_line=held.first_line))
+            held = chunk
+        if held is None:
+            return replace(draft, inline=b"", summary="no output", kind="text")
+        size = len(held.data) if not parts else _MOST_INLINE_BYTES + 1
+        inline = size <= _MOST_INLINE_BYTES and held.tokens < INLINE_TOKENS
+        if not inline:
+            parts.append(blob.add(held.data, tokens=held.tokens, first_line=held.first_line))
+        found = replace(
+            draft, inline=held.data if inline else None, chunks=tuple(parts), binary=self._binary,
+            length=sum(part.length for part in parts) or len(held.data),
+            tokens=sum(part.tokens for part in parts) or held.tokens,
+            lines=self._lines, redacted=self._redacted,
+        )  # fmt: skip
+        return found if self._binary else self._summarised(found)
+
+    def _binary_chunks(self, first: bytes, rest: Iterator[bytes]) -> Iterator[ChunkDraft]:
+        for window in windows(_joined(first, rest)):
+            self._advance(window)
+            yield ChunkDraft(window, 0, 1)
+
+    def _screened(self, first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the content without secrets and personal data, and give its lines to the summariser."""
+        left = b""
+        for window in windows(_joined(first, rest)):
+            quick = self._read >= FULLY_SCREENED_BYTES
+            text, found = self._screening.without_values("outputs/x.txt", decoded(window), "tool", formats_only=quick)
+            self._redacted += found
+            self._advance(window)
+            data = encoded(text)
+            left = self._summarise(left + data)
+            yield data
+        if left:
+            self._lines += 1
+            self._summariser.add(left.decode("utf-8", "replace"))
+
+    def _summarise(self, data: bytes) -> bytes:
+        """Give whole lines to the summariser, and return what is behind the last of them."""
+        lines = data.split(b"\n")
+        for line in lines[:-1]:
+            self._summariser.add(line.removesuffix(b"\r").decode("utf-8", "replace"))
+        self._lines += len(lines) - 1
+        return lines[-1] if len(lines[-1]) < _PROBED_BYTES else lines[-1][:_PROBED_BYTES]
+
+    def _advance(self, window: bytes) -> None:
+        self._read += len(window)
+        self._progress(self._read)
+
+    def _summarised(self, found: StoredOutput) -> StoredOutput:
+        """Return the record with a summary that the guard lets into prompts."""
+        result = self._summariser.result()
+        places = tuple(
+            (failure.name, max(0, sum(chunk.first_line <= failure.line for chunk in found.chunks) - 1))
+            for failure in result.failures
+        )
+        verdict = self._screening.verdict("outputs/x.txt", result.text, "tool")
+        if not verdict.stored:
+            rules = ", ".join(dict.fromkeys(finding.rule for finding in verdict.findings))
+            return replace(found, kind=result.kind, summary=_HELD.format(rules), held=rules)
+        names = self._screening.verdict("outputs/x.txt", "\n".join(name for name, _ in places), "tool")
+        return replace(
+            found, kind=result.kind, summary=verdict.text, failures=places if names.action == "allow" else ()
+        )
+
+
+def _probed(content: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return the beginning of *content*, which tells whether it is text, and the rest."""
+    first = b""
+    for part in content:
+        first += part
+        if len(first) >= _PROBED_BYTES:
+            break
+    return first, content
+
+
+def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _label(screening: ScreeningService, text: str) -> str:
+    """Return *text* on one line, as the guard lets it into prompts.
+
+    Raises:
+        ValueError: it does not.
+    """
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    if not line:
+        return ""
+    verdict = screening.verdict("outputs/x.txt", line, "tool")
+    if not verdict.stored:
+        raise ValueError(
+            f"the guard does not let a tag, tool, session, folder or command be called that: {verdict.findings[0].rule}"
+        )
+    return verdict.text
+
+
+def _recorded(home: Home, found: StoredOutput, now: datetime) -> StoredOutput:
+    """Write the record of *found* under a new id, and return it."""
+    while True:
+        named = replace(found, id=new_output_id(now, secrets.token_hex(4)))
+        path = home.root / record_path(named.id)
+        if not path.exists():
+            break
+    staged = path.with_name(f".{path.name}.tmp")
+    try:
+        storage.stage(staged, named.render())
+        storage.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
+    return named

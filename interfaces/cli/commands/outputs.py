@@ -1,0 +1,262 @@
+"""Define the commands for outputs of tools: ``memory log``, ``fetch``, ``list``, ``refs``, ``stats`` and ``prune``."""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from agent_home.storage import open_file
+
+from ...answers import output_answer, output_stats_answer, pruned_answer
+from ..invocation import Invocation, home_command
+from ..render import write_progress
+from ..surroundings import surroundings
+
+if TYPE_CHECKING:
+    from agent_home.outputs.entry import StoredOutput
+
+__all__ = ["fetch", "list_", "log", "prune", "refs", "stats"]
+
+#: Copied from ``agent_home.outputs.entry``, so that ``--help`` stays quick. A test compares them.
+TYPES = ("transcript", "output", "summary", "context", "chunk")
+_READ_BYTES = 1 << 20
+_PROGRESS_BYTES = 16 << 20
+_WIDTH = 88
+_TYPE = click.Choice(TYPES)
+
+
+@home_command(
+    "log",
+    examples=(
+        ("Store what a pipe brings, such as pytest 2>&1", "memory log --stdin --tag pytest --tool pytest"),
+        ("Store a file for a folder of the project", "memory log --file build.log --directory ./pipeline --tag build"),
+        ("Store a line", 'memory log "Test results: all 42 tests passed"'),
+    ),
+)
+@click.argument("text", required=False, metavar="[TEXT]")
+@click.option("--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Store this file.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Store what comes on standard input.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Word by which it is listed. May be repeated.")
+@click.option("--type", "kind", type=_TYPE, default="output", show_default=True, help="What it is.")
+@click.option("--checkpoint", default="", metavar="ID", help="Checkpoint that it belongs to.")
+@click.option("--directory", default="", metavar="DIR", help="Folder that it is about.")
+@click.option("--tool", default="", metavar="NAME", help="Tool that printed it.")
+@click.option("--command", default="", metavar="LINE", help="How the tool was called.")
+@click.option("--exit-code", type=int, help="How the tool ended.")
+@click.option("--session", default="", metavar="NAME", help="Session in which it was made.")
+def log(
+    invocation: Invocation,
+    text: str | None,
+    file: Path | None,
+    from_stdin: bool,
+    kind: Any,
+    directory: str,
+    **labels: Any,
+) -> None:
+    """Store what a tool printed, and print its id.
+
+    Fewer than 500 tokens are stored as they are. Up to 4 000 are a compressed file with a summary, and more are split
+    into chunks at the ends of lines. Secrets and personal data are replaced before anything is written. Everything else
+    comes back byte for byte with `memory fetch`. `memory search --in outputs` searches it.
+    """
+    from agent_home.outputs.store import store_output
+
+    if (text is not None) + (file is not None) + from_stdin != 1:
+        raise click.UsageError("name one of TEXT, --file and --stdin")
+    home = invocation.home
+    with _opened(text, file) as content:
+        stored = store_output(
+            home, iter(lambda: content.read(_READ_BYTES), b""), now=invocation.moment, type=kind,
+            directory=_folder(directory), progress=_progress(), **labels,
+        )  # fmt: skip
+    parts = f", {len(stored.chunks)} chunks" if len(stored.chunks) > 1 else ""
+    size = f"{stored.length} bytes" if stored.binary else f"{stored.tokens} tokens"
+    lines = [f"Stored: {stored.id} ({size}{parts})"]
+    lines += [f"  guard: {stored.redacted} redacted"] if stored.redacted else []
+    invocation.show(output_answer(stored), lines)
+
+
+@home_command(
+    "fetch",
+    examples=(
+        ("Print what was stored", "memory fetch mem-20260123-123456-abcd1234"),
+        ("Print the summary alone", "memory fetch mem-20260123-123456-abcd1234 --summary-only"),
+        ("Print the second chunk", "memory fetch mem-20260123-123456-abcd1234 --chunk 1"),
+    ),
+)
+@click.argument("name", metavar="ID")
+@click.option("--summary-only", is_flag=True, help="Print the summary instead of the content.")
+@click.option("--chunk", "number", type=int, metavar="N", help="Print this chunk alone. The first is 0.")
+def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | None) -> None:
+    """Print an output, its summary or a part of it.
+
+    The content is checked against the digest of what was stored. The beginning or the last digits of an ID are enough.
+    """
+    from agent_home.outputs.reading import find_output, output_chunk, output_content
+
+    if summary_only and number is not None:
+        raise click.UsageError("name --summary-only or --chunk, not both")
+    home = invocation.home
+    found = find_output(home, name)
+    if summary_only:
+        invocation.show_text(output_answer(found), found.summary)
+        return
+    try:
+        parts: Iterator[bytes] = (
+            iter([output_chunk(home, found, number)]) if number is not None else output_content(home, found)
+        )
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--chunk") from error
+    if invocation.as_json:
+        invocation.show({**output_answer(found), **_content(b"".join(parts))}, [])
+        return
+    stream = sys.stdout.buffer
+    for part in parts:
+        stream.write(part)
+    stream.flush()
+
+
+@home_command(
+    "list",
+    examples=(
+        ("List the newest outputs", "memory list --limit 10"),
+        ("List test runs of a folder", "memory list --tag pytest --directory ./tests"),
+    ),
+)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most outputs.")
+@click.option("--type", "type", type=_TYPE, default=None, help="Only outputs of this type.")
+@click.option("--tag", default="", metavar="TAG", help="Only outputs with this tag.")
+@click.option("--directory", default="", metavar="DIR", help="Only outputs about this folder and what is below it.")
+@click.option("--session", default="", metavar="NAME", help="Only outputs of this session.")
+@click.option("--tool", default="", metavar="NAME", help="Only outputs of this tool.")
+def list_(invocation: Invocation, limit: int, **wanted: Any) -> None:
+    """List stored outputs, newest first."""
+    _show_list(invocation, wanted, limit)
+
+
+@home_command(
+    "refs",
+    examples=(
+        ("References of a checkpoint", "memory refs --checkpoint ckpt-20260123-123456"),
+        ("References of a folder", "memory refs --directory ./pipeline"),
+    ),
+)
+@click.option("--checkpoint", default="", metavar="ID", help="Outputs of this checkpoint.")
+@click.option("--directory", default="", metavar="DIR", help="Outputs about this folder and what is below it.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most references.")
+def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int) -> None:
+    """List the outputs of a checkpoint or of a folder.
+
+    The newest come first, each with its summary's first line and its tokens.
+    """
+    if not (checkpoint or directory):
+        raise click.UsageError("name --checkpoint ID or --directory DIR")
+    _show_list(invocation, {"checkpoint": checkpoint, "directory": directory}, limit)
+
+
+@home_command("stats", examples=(("Count outputs and what they take", "memory stats"),))
+def stats(invocation: Invocation) -> None:
+    """Count stored outputs.
+
+    Types, tools and tags are counted apart, and so is what they take on the disk.
+    """
+    from agent_home.outputs.reading import output_stats
+
+    found = output_stats(invocation.home)
+    invocation.show(output_stats_answer(found), _stats_lines(output_stats_answer(found)))
+
+
+@home_command(
+    "prune",
+    examples=(
+        ("Show what a week would leave", "memory prune --keep-days 7 --keep-entries 500"),
+        ("Drop it", "memory prune --keep-days 7 --keep-entries 500 --apply"),
+    ),
+)
+@click.option("--keep-days", type=click.IntRange(0), default=30, show_default=True, help="Keep outputs of these days.")
+@click.option("--keep-entries", type=click.IntRange(0), metavar="N", help="Keep at most the newest N outputs.")
+@click.option("--apply", is_flag=True, help="Drop them. Without it, nothing is changed.")
+def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, apply: bool) -> None:
+    """Drop old outputs.
+
+    One that a Markdown file of the home names is kept. Without --apply, nothing is changed.
+    """
+    from agent_home.outputs.pruning import prune_outputs
+
+    done = prune_outputs(
+        invocation.home, now=invocation.moment, keep_days=keep_days, keep_entries=keep_entries, apply=apply
+    )
+    verb = "dropped" if apply else "would drop"
+    lines = [f"{verb} {len(done.ids)} outputs, {_megabytes(done.bytes)}"]
+    lines += [f"  {done.referenced} more are old, and a file refers to them"] if done.referenced else []
+    lines += ["  --apply drops them"] if done.ids and not apply else []
+    invocation.show(pruned_answer(done), lines)
+
+
+def _opened(text: str | None, file: Path | None) -> BinaryIO:
+    if text is not None:
+        return io.BytesIO(text.encode("utf-8", "surrogateescape"))
+    return open_file(file) if file is not None else sys.stdin.buffer
+
+
+def _folder(name: str) -> str:
+    """Return the folder *name* as an absolute path, from the working folder of this call."""
+    return str((surroundings().folder / name).resolve()) if name else ""
+
+
+def _progress() -> Callable[[int], None]:
+    """Return what says on a terminal how much was stored, every few megabytes."""
+    if not sys.stderr.isatty():
+        return lambda _bytes: None
+    told = 0
+
+    def progress(count: int) -> None:
+        nonlocal told
+        if count - told >= _PROGRESS_BYTES:
+            told = count
+            write_progress(f"stored {_megabytes(count)}", done=False)
+
+    return progress
+
+
+def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int) -> None:
+    from agent_home.outputs.reading import OutputFilter, outputs
+
+    given = {name: value or "" for name, value in wanted.items()}
+    given["directory"] = _folder(given.get("directory", ""))
+    found = list(outputs(invocation.home, OutputFilter(**given), limit=limit))
+    lines = [_line(output) for output in found] or ["no output fits"]
+    invocation.show({"outputs": [output_answer(output) for output in found]}, lines)
+
+
+def _line(output: StoredOutput) -> str:
+    label = " ".join(filter(None, (output.tool or ",".join(output.tags), output.headline)))
+    return f"{output.id}: {label[:_WIDTH]} ({output.tokens} tokens)"
+
+
+def _stats_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{found['outputs']} outputs, {found['chunks']} chunks, {found['tokens']} tokens"
+    yield f"{_megabytes(found['bytes'])} of content in {_megabytes(found['stored_bytes'])}"
+    for name in ("types", "tools", "tags"):
+        if found[name]:
+            yield f"{name}: " + ", ".join(f"{word} {count}" for word, count in found[name].items())
+    if found["newest"]:
+        yield f"from {found['oldest']} to {found['newest']}"
+
+
+def _content(data: bytes) -> dict[str, str]:
+    """Return *data* as the JSON of ``--json``: a text, or what is no UTF-8 in base64."""
+    try:
+        return {"content": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"content_base64": base64.b64encode(data).decode()}
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count} bytes"

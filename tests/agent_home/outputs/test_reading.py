@@ -1,0 +1,95 @@
+"""Outputs are found by the ends of their ids, listed by what they belong to, and dropped when nobody refers to them."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.outputs.blobs import blobs
+from agent_home.outputs.pruning import prune_outputs
+from agent_home.outputs.reading import NoSuchOutput, OutputFilter, find_output, output_chunk, output_stats, outputs
+from agent_home.outputs.store import store_output
+
+LONG = b"a line of an output\n" * 3000
+
+
+def test_the_beginning_or_the_end_of_one_id_is_enough(home: Home, now: datetime) -> None:
+    first = store_output(home, [b"one\n"], now=now)
+    second = store_output(home, [b"two\n"], now=now + timedelta(days=1))
+    for name in (first.id, first.id[:12], first.id[-8:], first.id[4:]):
+        assert find_output(home, name) == first
+    for name in ("mem-2", "", "mem-", "mem-20260123-123456-abcd1234", "../x"):
+        with pytest.raises(NoSuchOutput):
+            find_output(home, name)
+    assert second.id != first.id
+
+
+def test_a_list_is_newest_first_and_fits_what_is_asked(home: Home, now: datetime) -> None:
+    for number in range(6):
+        store_output(
+            home, [b"x\n"], now=now + timedelta(days=number), tags=["even" if number % 2 == 0 else "odd"],
+            directory=f"/work/{'api' if number < 3 else 'api-2'}", tool="pytest" if number == 5 else "",
+            session="s" if number == 4 else "", checkpoint="c1" if number == 2 else "",
+        )  # fmt: skip
+    listed = list(outputs(home))
+    assert [output.ts for output in listed] == sorted((output.ts for output in listed), reverse=True)
+    counts = [
+        len(list(outputs(home, wanted)))
+        for wanted in (
+            OutputFilter(tag="EVEN"), OutputFilter(directory="/work/api"), OutputFilter(directory="/work"),
+            OutputFilter(tool="pytest"), OutputFilter(session="s"), OutputFilter(checkpoint="c1"),
+            OutputFilter(type="summary"),
+        )
+    ]  # fmt: skip
+    assert counts == [3, 3, 6, 1, 1, 1, 0]
+    assert len(list(outputs(home, limit=2))) == 2
+
+
+def test_a_chunk_that_is_not_there_is_named(home: Home, now: datetime) -> None:
+    short, long = store_output(home, [b"x\n"], now=now), store_output(home, [LONG], now=now)
+    assert output_chunk(home, short, 0) == b"x\n"
+    with pytest.raises(ValueError, match="has the chunk 0"):
+        output_chunk(home, short, 1)
+    with pytest.raises(ValueError, match=f"chunks 0 to {len(long.chunks) - 1}"):
+        output_chunk(home, long, -1)
+
+
+def test_figures_are_those_of_all_outputs(home: Home, now: datetime) -> None:
+    store_output(home, [b"x\n"], now=now, tags=["a"], tool="make")
+    store_output(home, [LONG], now=now, type="context")
+    found = output_stats(home)
+    assert (found.outputs, found.bytes, found.types["context"], found.tools["make"]) == (2, 2 + len(LONG), 1, 1)
+    assert 0 < found.stored_bytes < len(LONG)
+
+
+def test_old_outputs_are_dropped_unless_a_text_names_them(home: Home, now: datetime) -> None:
+    old, named, new = (
+        store_output(home, [LONG + bytes([number])], now=now - timedelta(days=days))
+        for number, days in ((65, 40), (66, 40), (67, 1))
+    )
+    (home.root / "Knowledge" / "run.md").write_text(f"# Run\n\nThe log is `{named.id}`.\n")
+    for path in blobs(home):
+        os.utime(path, (time.time() - 7200,) * 2)
+    planned = prune_outputs(home, now=now, keep_days=30, apply=False)
+    assert (planned.ids, planned.referenced, planned.applied) == ((old.id,), 1, False)
+    assert len(list(outputs(home))) == 3
+    done = prune_outputs(home, now=now, keep_days=30, apply=True)
+    assert (done.ids, done.bytes) == (planned.ids, planned.bytes)
+    assert {output.id for output in outputs(home)} == {named.id, new.id}
+    assert len(list(blobs(home))) == 2
+
+
+def test_the_newest_are_kept_by_number(home: Home, now: datetime) -> None:
+    made = [store_output(home, [b"x\n"], now=now + timedelta(minutes=number)) for number in range(5)]
+    done = prune_outputs(home, now=now, keep_days=30, keep_entries=2, apply=True)
+    assert set(done.ids) == {output.id for output in made[:3]}
+
+
+def test_a_content_that_was_used_a_moment_ago_is_kept(home: Home, now: datetime) -> None:
+    store_output(home, [LONG], now=now - timedelta(days=40))
+    prune_outputs(home, now=now, keep_days=30, apply=True)
+    assert (list(outputs(home)), len(list(blobs(home)))) == ([], 1)

@@ -1,0 +1,101 @@
+"""The command lines of external memory, as an agent types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.outputs.entry import OUTPUT_TYPES
+from interfaces.cli.commands.outputs import TYPES
+from tests.interfaces.service.running_service import MEMORY, environment
+
+RUN = "".join(f"tests/test_{n}.py::test_{n} PASSED\n" for n in range(900)) + (
+    "=== short test summary info ===\nFAILED tests/test_auth.py::test_login - assert 1 == 2\n"
+    "=== 1 failed, 900 passed in 3.21s ===\n"
+)
+STORED = re.compile(r"Stored: (mem-\d{8}-\d{6}-[0-9a-f]{8}) \((\d+) tokens(?:, (\d+) chunks)?\)")
+
+
+def memory(home: Home, *words: str, given: bytes = b"", code: int = 0) -> bytes:
+    """Run the program as a process, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *words], input=given, capture_output=True, check=False,
+        env=environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0"), cwd=home.root.parent,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout if code == 0 else done.stderr
+
+
+def as_json(home: Home, *words: str, **given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(memory(home, *words, "--json", **given))
+    return found
+
+
+def test_types_are_those_of_the_store() -> None:
+    assert TYPES == OUTPUT_TYPES
+
+
+def test_an_output_is_stored_listed_searched_and_fetched_in_parts(home: Home) -> None:
+    words = ["--stdin", "--tag", "pytest", "--tag", "integration", "--directory", "./api", "--checkpoint", "ckpt-1"]
+    told = STORED.match(memory(home, "log", *words, given=RUN.encode()).decode())
+    assert told is not None
+    name, tokens, chunks = told.groups()
+    assert (int(tokens) > 8000, int(chunks) > 2) == (True, True)
+    assert memory(home, "fetch", name) == RUN.encode()
+    summary = memory(home, "fetch", name, "--summary-only").decode()
+    assert "1 failed" in summary.splitlines()[0]
+    assert "test_login" in summary
+    assert b"test_login" in memory(home, "fetch", name, "--chunk", str(int(chunks) - 1))
+    assert memory(home, "fetch", name, "--chunk", "0").startswith(b"tests/test_0.py")
+    for wanted in (["list", "--limit", "10"], ["list", "--tag", "pytest"], ["list", "--directory", "./api"],
+                   ["refs", "--checkpoint", "ckpt-1"], ["refs", "--directory", "."]):  # fmt: skip
+        assert name in memory(home, *wanted).decode(), wanted
+    assert name not in memory(home, "list", "--type", "context").decode()
+    hits = as_json(home, "search", "test_login", "--in", "outputs", "--limit", "5")["hits"]
+    assert {hit["source"] for hit in hits} & {name, f"{name}#{int(chunks) - 1}"}
+    assert as_json(home, "stats")["outputs"] == 1
+
+
+def test_a_text_and_a_file_are_stored(home: Home, tmp_path: Path) -> None:
+    told = STORED.match(memory(home, "log", "Test results: all 42 tests passed").decode())
+    assert told is not None
+    assert memory(home, "fetch", told[1]) == b"Test results: all 42 tests passed"
+    (tmp_path / "x.bin").write_bytes(bytes(range(256)) * 20)
+    stored = as_json(home, "log", "--file", str(tmp_path / "x.bin"), "--tool", "make", "--exit-code", "2")
+    assert (stored["binary"], stored["tool"], stored["exit_code"]) == (True, "make", 2)
+    assert memory(home, "fetch", stored["id"]) == bytes(range(256)) * 20
+    assert "content_base64" in as_json(home, "fetch", stored["id"])
+
+
+def test_prune_changes_nothing_until_it_is_asked(home: Home) -> None:
+    memory(home, "log", "old", "--now", "2026-01-01T10:00:00")
+    words = ["prune", "--keep-days", "7", "--keep-entries", "500", "--now", "2026-11-20T10:00:00"]
+    assert as_json(home, *words)["applied"] is False
+    assert as_json(home, "stats")["outputs"] == 1
+    assert len(as_json(home, *words, "--apply")["ids"]) == 1
+    assert as_json(home, "stats")["outputs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["log"], "name one of TEXT, --file and --stdin", 2),
+        (["log", "x", "--stdin"], "name one of TEXT, --file and --stdin", 2),
+        (["fetch", "mem-20260123-123456-abcd1234"], "`memory list` shows what is there", 3),
+        (["refs"], "name --checkpoint ID or --directory DIR", 2),
+    ],
+)
+def test_a_mistake_is_told_with_the_next_step(home: Home, words: list[str], said: str, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *words], capture_output=True, check=False,
+        env=environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0"),
+    )  # fmt: skip
+    assert said in done.stderr.decode()
+    assert done.returncode in {code, 8}
