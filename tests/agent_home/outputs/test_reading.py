@@ -32,7 +32,7 @@ def test_a_list_is_newest_first_and_fits_what_is_asked(home: Home, now: datetime
     for number in range(6):
         store_output(
             home, [b"x\n"], now=now + timedelta(days=number), tags=["even" if number % 2 == 0 else "odd"],
-            directory=f"/work/{'api' if number < 3 else 'api-2'}", tool="pytest" if number == 5 else "",
+            directory=f"/code/{'api' if number < 3 else 'api-2'}", tool="pytest" if number == 5 else "",
             session="s" if number == 4 else "", checkpoint="c1" if number == 2 else "",
         )  # fmt: skip
     listed = list(outputs(home))
@@ -40,7 +40,7 @@ def test_a_list_is_newest_first_and_fits_what_is_asked(home: Home, now: datetime
     counts = [
         len(list(outputs(home, wanted)))
         for wanted in (
-            OutputFilter(tag="EVEN"), OutputFilter(directory="/work/api"), OutputFilter(directory="/work"),
+            OutputFilter(tag="EVEN"), OutputFilter(directory="/code/api"), OutputFilter(directory="/code"),
             OutputFilter(tool="pytest"), OutputFilter(session="s"), OutputFilter(checkpoint="c1"),
             OutputFilter(type="summary"),
         )

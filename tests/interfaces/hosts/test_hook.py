@@ -405,5 +405,5 @@ def test_the_brief_is_asked_for_the_folder_of_the_session(home: Home, monkeypatc
 
     monkeypatch.setattr(hook_module, "_command", command)
     monkeypatch.setattr(hook_module, "_start_worker", lambda _root: None)
-    hook_module._answer(home.root, HostEvent(host="codex", kind="session-start", session="s", cwd="/work/api"), 9_500)
-    assert asked[0][-2:] == ["--cwd", "/work/api"]
+    hook_module._answer(home.root, HostEvent(host="codex", kind="session-start", session="s", cwd="/code/api"), 9_500)
+    assert asked[0][-2:] == ["--cwd", "/code/api"]

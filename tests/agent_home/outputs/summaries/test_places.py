@@ -14,6 +14,6 @@ def test_libraries_are_foreign(path: str) -> None:
     assert is_foreign(path)
 
 
-@pytest.mark.parametrize("path", ["src/lib/a.py", "tests/test_a.py", "/work/app/main.rs"])
+@pytest.mark.parametrize("path", ["src/lib/a.py", "tests/test_a.py", "/code/app/main.rs"])
 def test_files_of_a_project_are_not(path: str) -> None:
     assert not is_foreign(path)
