@@ -67,7 +67,7 @@ def store_output(
         command=label(command),
     )  # fmt: skip
     first, rest = _probed(iter(content))
-    written = _StreamedOutput(home, screening, first, progress)
+    written = _StreamedOutput(screening, first, progress)
     with BlobWriter(home) as blob:
         found = written.write(draft, first, rest, blob)
         if found.inline is None and found.length:
@@ -78,8 +78,8 @@ def store_output(
 class _StreamedOutput:
     """A content while it is written: what was seen of it so far."""
 
-    def __init__(self, home: Home, screening: ScreeningService, first: bytes, progress: Progress) -> None:
-        self._home, self._screening, self._progress = home, screening, progress
+    def __init__(self, screening: ScreeningService, first: bytes, progress: Progress) -> None:
+        self._screening, self._progress = screening, progress
         self._binary = b"\0" in first
         self._summariser = OutputSummariser(max_tokens=SUMMARY_TOKENS)
         self._read = self._redacted = self._lines = 0
