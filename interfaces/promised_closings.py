@@ -11,7 +11,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_home import storage
 from agent_home.errors import Locked
@@ -20,9 +20,14 @@ from agent_home.home import MEMORY, Home
 from .answers import closed_answer
 from .api import AgentHome
 
+if TYPE_CHECKING:
+    from distill.closing_result import Closed
+
 __all__ = ["PromisedClosing", "keep_promise", "left_closings", "promise"]
 
 _FOLDER = "promised-closings"
+#: Times that a closing waits for the lock of the home.
+_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +75,14 @@ def left_closings(home: Home) -> list[PromisedClosing]:
 def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
     """Close the session, and return the answer for the one who asked.
 
-    The promise is kept then, whatever became of it. One that finds the home locked stays for the next service.
+    The promise is kept then, whatever became of it. One that finds the home locked is tried again, and stays for the
+    next service if the home stays locked.
 
     Raises:
         HomeError, DistillError: see :meth:`interfaces.api.AgentHome.close`.
     """
     try:
-        done = AgentHome(home).close(promised.session)
+        done = _closed(home, promised.session)
     except Locked:
         raise
     except Exception:
@@ -84,6 +90,16 @@ def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
         raise
     storage.remove(_path(home, promised.id))
     return closed_answer(done) if home.may_read(MEMORY, promised.audience) else {"session": promised.session}
+
+
+def _closed(home: Home, session: str) -> Closed:
+    """Close *session*. Each try waits for the lock, which other closings of a busy service may hold for long."""
+    for _ in range(_TRIES - 1):
+        try:
+            return AgentHome(home).close(session)
+        except Locked:
+            continue
+    return AgentHome(home).close(session)
 
 
 def _path(home: Home, job_id: str) -> Path:

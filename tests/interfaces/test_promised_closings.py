@@ -6,6 +6,7 @@ import pytest
 
 from agent_home.errors import Locked
 from agent_home.home import Home
+from distill.closing_result import Closed
 from distill.errors import NoSuchSession
 from interfaces.api import AgentHome
 from interfaces.promised_closings import keep_promise, left_closings, promise
@@ -38,6 +39,23 @@ def test_a_locked_home_is_tried_again_by_the_next_service(home: Home, monkeypatc
     with pytest.raises(Locked):
         keep_promise(home, made)
     assert left_closings(home) == [made]
+
+
+def test_a_home_that_is_locked_for_a_while_is_tried_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+    close = AgentHome.close
+
+    def locked_at_first(agent: AgentHome, session: str) -> Closed:
+        tries.append(session)
+        if len(tries) < 3:
+            raise Locked(home.lock, 1.0)
+        return close(agent, session)
+
+    AgentHome(home).append("talk", [{"role": "user", "content": "Decision: the talk ships on Monday."}])
+    made = promise(home, "talk", caller="laptop", audience="owner")
+    monkeypatch.setattr(AgentHome, "close", locked_at_first)
+    assert keep_promise(home, made)["session"] == "talk"
+    assert (len(tries), left_closings(home)) == (3, [])
 
 
 def test_what_is_no_promise_is_left_out(home: Home) -> None:
