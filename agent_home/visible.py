@@ -22,6 +22,9 @@ _OBEYED = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u2
 _IN_TEXT = lazy_regex(f"[{_OBEYED}]|\\r(?!\\n)")
 _IN_LINE = lazy_regex(f"[{_OBEYED}\\r\\n]")
 
+#: Elements of a list of JSON that is written with one line for each.
+_LONG_LIST = 100
+
 #: Marks that end or separate the parts of this system's lines: square brackets and the dot between fields.
 ADDRESS_MARKS = lazy_regex(r"[\[\]\u00b7\uff3b\uff3d\u3010\u3011]")
 
@@ -65,12 +68,27 @@ def revealed(text: str) -> str:
 def visible_json(data: Any, *, indent: int | None = None) -> str:
     r"""Return *data* in JSON, with the same characters as JSON escapes. A reader gets the same data.
 
+    With *indent*, a long list has a line for each element, because only the encoder without indentation is quick.
+
     >>> print(visible_json({"name": "é\x9b"}))
     {"name": "é\u009b"}
     """
-    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    if indent is None or not isinstance(data, dict) or not all(type(key) is str for key in data):
+        text = json.dumps(data, ensure_ascii=False, indent=indent)
+    else:
+        values = (f"{json.dumps(key, ensure_ascii=False)}: {_indented(value, indent)}" for key, value in data.items())
+        text = "{" + ",".join(f"\n{' ' * indent}{value}" for value in values) + ("\n}" if data else "}")
     # json.dumps escapes the controls of ASCII. The others stand inside strings only.
     return _IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _indented(value: Any, indent: int) -> str:
+    """Return a value of an object in JSON, at the depth of one *indent*."""
+    margin = "\n" + " " * indent
+    if not isinstance(value, list) or len(value) < _LONG_LIST:
+        return json.dumps(value, ensure_ascii=False, indent=indent).replace("\n", margin)
+    lines = map(json.JSONEncoder(ensure_ascii=False).encode, value)
+    return "[" + ",".join(f"{margin}{' ' * indent}{line}" for line in lines) + f"{margin}]"
 
 
 def _escaped(match: re.Match[str]) -> str:

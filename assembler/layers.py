@@ -47,6 +47,9 @@ class Searcher(Protocol):
     @property
     def load_ms(self) -> float: ...
 
+    def refresh(self, query: str) -> None:
+        """Prepare for searches of *query*. Raises nothing: the hits report problems."""
+
     def search(
         self,
         query: str,

@@ -53,6 +53,9 @@ class PastSearcher:
     def load_ms(self) -> float:
         return 0.0
 
+    def refresh(self, query: str) -> None:
+        """Do nothing. The sources are read when they are searched."""
+
     def search(
         self,
         query: str,

@@ -168,6 +168,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     elif not request.at and home.may_read("sessions/", request.audience):
         session = _open_session_part(builder, screening, hint)
     fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(CLOSE) + _BLANK_TOKENS
+    if builder.searcher is not None and request.message.strip():
+        builder.searcher.refresh(request.message)
     if budget.minimal:
         fixed += count(_small_closing(sections, budget, fixed, count))
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)

@@ -1,14 +1,17 @@
 """Own the searcher of a prompt, which uses the home's index and, if there is one, the embedding model.
 
-Opening the searcher brings the index up to date and loads the model. This time is counted apart from the layers,
-because a process that serves many prompts spends it once.
+Opening the searcher starts to load the model, on another thread, while the context files are read. Before the layers,
+:meth:`HomeSearcher.refresh` brings the index up to date. This time is counted apart from the layers, because a process
+that serves many prompts spends it once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_home.errors import SettingsInvalid
@@ -32,13 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["HomeSearcher"]
 
+#: Files of indexes that this process has searched: path and inode.
+_SEARCHED: set[tuple[Path, int]] = set()
+
 #: Bytes of memory and transcripts whose words are indexed again within a prompt, in about a second. A larger home's
 #: damaged index waits for the next command that writes, or for `memory sync`.
 _MOST_REBUILT_BYTES = 4 << 20
 
 
 class HomeSearcher:
-    """Searcher of one home. Keep it for the life of a process, and call :meth:`refresh` before each prompt.
+    """Searcher of one home.
 
     With *embedder*, the model that the settings name is not loaded.
     """
@@ -50,6 +56,7 @@ class HomeSearcher:
         # Degraded parts that last as long as the searcher, and those of the last refresh.
         self._lasting: tuple[str, ...] = ()
         self._embedder: Embedder | None = None
+        self._opened: Callable[[], Embedder | NoEmbedder] | None = None
         try:
             settings = home.manifest.settings("recall", RecallSettings)
             embedding = home.manifest.settings("embedding", EmbeddingSettings)
@@ -57,15 +64,10 @@ class HomeSearcher:
             self._lasting = (f"nothing is recalled: {' '.join(str(error).split())}",)
         else:
             self._settings = settings
-            opened = embedder or open_embedder(embedding, build_missing=False)
-            if isinstance(opened, NoEmbedder):
-                self._lasting = (words_only(opened.reason),)
-            else:
-                self._embedder = QueryCachingEmbedder(opened)
+            self._opened = (lambda: embedder) if embedder is not None else _opening(embedding)
         self._current: tuple[str, ...] = ()
         self._place = home.index
         self._locked = False
-        self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
 
     @property
@@ -74,22 +76,20 @@ class HomeSearcher:
         return self._load_ms
 
     def refresh(self, query: str = "") -> None:
-        """Index changed files and embed *query*, before the deadline of any layer starts.
+        """Load the model, index changed files and embed *query*, before the deadline of any layer starts.
 
         A problem of index, disk or model raises nothing. The layers' hits report it.
         """
         if self._settings is None:
             return
         started = time.perf_counter()
+        self._take_embedder()
         self._index()
         try:
             if query.strip() and self._embedder is not None:
                 self._embedder.embed_query(query)
-            if query.strip() and not self._warm and not self._locked:
-                # The first search of a process loads libraries and the index, outside the deadline of any layer.
-                self._warm = True
-                search(self._home, query, settings=self._settings, embedder=self._embedder, k=1)
-                self._rebuilt()
+            if query.strip() and not self._locked:
+                self._load_index(query)
         except (RecallError, OSError, RuntimeError, ValueError) as error:
             self._current += (f"the question has no vector: {' '.join(str(error).split())}",)
         self._load_ms += (time.perf_counter() - started) * 1000
@@ -106,6 +106,7 @@ class HomeSearcher:
         exclude: Collection[str],
     ) -> RecallHits:
         """Search the index as :class:`assembler.layers.Searcher` defines it."""
+        self._take_embedder()
         settings = self._settings
         if settings is None:
             return RecallHits(hits=(), degraded=self._lasting)
@@ -145,6 +146,26 @@ class HomeSearcher:
         ended = ended_entries(self._home) if archive else ()
         return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended, relevant=found.relevant)
 
+    def _take_embedder(self) -> None:
+        """Wait for the model, the first time."""
+        if self._opened is None:
+            return
+        opened, self._opened = self._opened(), None
+        if isinstance(opened, NoEmbedder):
+            self._lasting = (words_only(opened.reason),)
+        else:
+            self._embedder = QueryCachingEmbedder(opened)
+
+    def _load_index(self, query: str) -> None:
+        """Search once for *query*, because the first search of a process loads libraries and the index."""
+        if self._settings is None or not self._place.exists():
+            return
+        file = self._place, self._place.stat().st_ino
+        if file not in _SEARCHED:
+            _SEARCHED.add(file)
+            search(self._home, query, settings=self._settings, embedder=self._embedder, k=1)
+            self._rebuilt()
+
     def _index(self) -> None:
         """Index changed files. A damaged index is rebuilt here when it was marked before."""
         if self._settings is None:
@@ -162,3 +183,11 @@ class HomeSearcher:
             return False
         self._index()
         return not is_marked(self._place)
+
+
+def _opening(settings: EmbeddingSettings) -> Callable[[], Embedder | NoEmbedder]:
+    """Load the model on another thread, and return what waits for it."""
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
+    opened = pool.submit(open_embedder, settings, build_missing=False)
+    pool.shutdown(wait=False)
+    return opened.result

@@ -149,7 +149,6 @@ def measure_gold(
     """Ask every question of *conversation* at each budget. Return the shares by budget."""
     home = _patient(home)
     searcher = HomeSearcher(home, embedder)
-    searcher.refresh(conversation.questions[0].query)
     lines = {turn.source: _line(turn) for turn in conversation.turns.values()}
     outcomes: dict[int, list[_Outcome]] = {budget: [] for budget in budgets}
     for number, question in enumerate(conversation.questions, 1):

@@ -123,7 +123,6 @@ class AgentHome:
         searcher = None
         if message.strip():
             searcher = HomeSearcher(home)
-            searcher.refresh(message)
         return assemble(home, request, searcher)
 
     def search(

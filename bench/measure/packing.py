@@ -135,7 +135,6 @@ def _assembled(
     tables = {**home.manifest.tables, "assembler": {**home.manifest.tables.get("assembler", {}), **changed}}
     home = Home(home.root, replace(home.manifest, tables=tables))
     searcher = HomeSearcher(home, embedder)
-    searcher.refresh(questions[0].query)
     shares, spent = [], []
     degraded: dict[str, None] = {}
     for number, question in enumerate(questions, 1):

@@ -69,10 +69,10 @@ class Invocation:
         for line in lines:
             write_line(line)
 
-    def show_text(self, data: Mapping[str, Any], text: str) -> None:
+    def show_text(self, data: Mapping[str, Any] | Callable[[], Mapping[str, Any]], text: str) -> None:
         """Print *data* as one JSON document under ``--json``, else *text*, which may have several lines."""
         if self.as_json:
-            write_json(data, indent=2)
+            write_json(data() if callable(data) else data, indent=2)
         else:
             write_text(text)
 

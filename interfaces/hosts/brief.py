@@ -71,7 +71,6 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime, cwd: str 
 def recall(home: Home, message: str, *, session: str, most_chars: int, now: datetime) -> str:
     """Return what past conversations and knowledge hold about *message*, or an empty text."""
     searcher = HomeSearcher(home)
-    searcher.refresh(message)
     request = Request(message=message, session=session, window=_RECALL_WINDOW, now=now)
     try:
         receipt = assemble(home, request, searcher)

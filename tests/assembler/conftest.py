@@ -45,6 +45,9 @@ class FakeSearcher:
     load_ms: float = 1.5
     relevant: bool = True
 
+    def refresh(self, query: str) -> None:
+        """Do nothing."""
+
     def search(
         self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float,
         exclude: Collection[str],

@@ -72,7 +72,6 @@ def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_message_once(
 ) -> None:
     letters = Letters()
     searcher = HomeSearcher(home_with_talks, letters)
-    searcher.refresh("zebra budget?")
     receipt = assemble(home_with_talks, Request(now=now, message="zebra budget?", session="mine"), searcher)
     assert "the zebra budget is frozen" in receipt.text
     assert "Zebras are striped." in receipt.text
@@ -149,7 +148,6 @@ def test_with_a_failing_model_words_are_searched(home_with_talks: Home, now: dat
     letters = Letters()
     letters.error = RuntimeError("out of\nmemory")
     searcher = HomeSearcher(home_with_talks, letters)
-    searcher.refresh("zebra")
     receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "the zebra budget is frozen" in receipt.text
     assert any("the question has no vector: out of memory" in problem for problem in receipt.degraded)
@@ -168,14 +166,12 @@ def test_a_locked_index_costs_a_prompt_no_second(home_with_talks: Home, now: dat
         holder.execute("CREATE TABLE theirs(x)")
         started = time.monotonic()
         searcher = HomeSearcher(home_with_talks, Letters())
-        searcher.refresh("zebra")
         receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
         assert time.monotonic() - started < 5  # it was more than a minute, and a busy machine takes its time
         holder.execute("ROLLBACK")
     assert "Kind." in receipt.text
     assert ("the zebra budget is frozen" in receipt.text) == changed
     assert any("locked" in problem for problem in receipt.degraded)
-    searcher.refresh("zebra")
     again = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "the zebra budget is frozen" in again.text
     assert not list(home_with_talks.index.parent.glob("*corrupt*"))
@@ -194,7 +190,6 @@ def test_an_unusable_index_disables_only_recall(home_with_talks: Home, now: date
         Path(home_with_talks.machine).write_text("a file")
     (home_with_talks.root / "SOUL.md").write_text("Kind.\n")
     searcher = HomeSearcher(home_with_talks, Letters())
-    searcher.refresh("zebra")
     receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "Kind." in receipt.text
     if damage == "no machine folder":
@@ -212,7 +207,6 @@ def test_unreadable_settings_disable_recall_and_not_the_prompt(
     home = agree(home_with_talks)
     before = home.index.read_bytes()
     searcher = HomeSearcher(home)
-    searcher.refresh("zebra")
     receipt = assemble(home, Request(message="zebra", now=now), searcher)
     assert receipt.text.startswith("<agent-home>")
     assert any(line.startswith("L3, L4: nothing is recalled") and table[:8] in line for line in receipt.degraded)

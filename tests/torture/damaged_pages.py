@@ -55,7 +55,6 @@ def _replace(database: Path, content: bytes) -> None:
 def _wrong(home: Home, trial: str) -> Iterator[Finding]:
     try:
         searcher = HomeSearcher(home, None)
-        searcher.refresh(QUESTION)
         receipt = assemble(home, Request(now=NOW, message=QUESTION), searcher)
         if ANSWER not in receipt.text:
             yield Finding(trial, "prompt", f"the answer is missing ({'; '.join(receipt.degraded)})")

@@ -76,14 +76,13 @@ def prompt(
         from assembler.searcher import HomeSearcher
 
         searcher = HomeSearcher(home)
-        searcher.refresh(message)
     receipt = assemble(home, request, searcher)
     for problem in receipt.degraded:
         invocation.warn(problem)
     if explain:
         for line in receipt_lines(receipt):
             write_line(line, error=True)
-    invocation.show_text(receipt.as_dict(), receipt.text.rstrip("\n"))
+    invocation.show_text(receipt.as_dict, receipt.text.rstrip("\n"))
 
 
 def _day_of(invocation: Invocation, revision: str) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent_home.creation import template_files
@@ -44,6 +44,32 @@ def test_every_template_file_renders_byte_for_byte(path: str, text: str, end: st
     document = parse(text)
     assert document.render() == text
     assert document.with_blocks(document.blocks) == document
+
+
+_LINES_OF_ENTRIES = st.lists(
+    st.sampled_from(
+        (
+            "- **[KD-7F3A] 2026-11-20 Use apsw** - it loads.", "- **[KD-7F3A]** 2026-11-20 Use a | b",
+            "- **[x] no entry",
+            "  Evidence: verified · Origin: user", "   more of it", "  a | b", "  | - |", "  --- | ---", "  ---",
+            "  ===",
+            "  - nested", "  1. nested", "  # heading", "  > quoted", "  ```", "  <b>", "      deep", "lazy", "", "  ",
+            "\t", "\u3000", "  é", "  Zürich", "  [a]: /x", "## Heading", "- plain", "* * *", "\x00",
+            "  a\x0cb", "  ~~~",
+        )
+    ),
+    max_size=7,
+)  # fmt: skip
+
+
+@given(_LINES_OF_ENTRIES, st.sampled_from(("\n", "\r\n", "\r")), st.booleans())
+@settings(max_examples=200)
+def test_the_quick_way_to_read_an_entry_finds_what_the_parser_finds(lines: list[str], end: str, ended: bool) -> None:
+    text = end.join(["- **[KD-7F3A] 2026-11-20 Use apsw** - it loads.", *lines]) + (end if ended else "")
+    quick = document._part_blocks.__wrapped__(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(document, "_PLAIN_ENTRY", re.compile(r"(?!)"))
+        assert quick == document._part_blocks.__wrapped__(text)
 
 
 @given(wild_texts())
