@@ -17,7 +17,7 @@ def main() -> None:
 
         run(arguments[1:])
         return
-    from interfaces.service.client import forwarded, home_of, write
+    from interfaces.service.forwarding.client import forwarded, home_of, write
 
     answer = forwarded(arguments, os.environ)
     if answer is not None:
@@ -28,7 +28,7 @@ def main() -> None:
 
     root = home_of(arguments, os.environ)
     if root is not None:
-        from interfaces.service.autostart import start_if_allowed
+        from interfaces.service.forwarding.autostart import start_if_allowed
 
         start_if_allowed(root)
     run_here()

@@ -75,9 +75,9 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "interfaces.hosts.transcript_tail": ("reads the file of a host without a wait", {"os.open"}),
     "interfaces.hosts.install": ("the settings of a chat host that a person names", {"target.unlink", "folder.rmdir"}),
-    "interfaces.service.client": ("the null device", {"os.open"}),
+    "interfaces.service.forwarding.client": ("the null device", {"os.open"}),
     "interfaces.service.server": ("the socket of the service, machine state, under its lock", {"place.unlink"}),
-    "interfaces.service.socket_place": ("a folder, for a short name of a socket in it", {"os.open"}),
+    "interfaces.service.forwarding.socket_place": ("a folder, for a short name of a socket in it", {"os.open"}),
     "agent_home.screening.scan.archives": ("reads an archive that is in memory", {"zipfile.ZipFile", "archive.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
@@ -99,10 +99,10 @@ PROCESSES = {
     "interfaces.frameworks.google_adk": "an event loop, which starts no process",
     "interfaces.frameworks.langgraph": "an event loop, which starts no process",
     "interfaces.frameworks.openai_agents": "an event loop, which starts no process",
-    "interfaces.service.activity": "an event loop, which starts no process",
-    "interfaces.service.autostart": "the service, where [serve] allows it",
-    "interfaces.service.endpoints": "an event loop, which starts no process",
-    "interfaces.service.request_limits": "a timer of the event loop, which starts no process",
+    "interfaces.service.http.activity": "an event loop, which starts no process",
+    "interfaces.service.forwarding.autostart": "the service, where [serve] allows it",
+    "interfaces.service.http.session_endpoints": "an event loop, which starts no process",
+    "interfaces.service.http.request_limits": "a timer of the event loop, which starts no process",
     "interfaces.service.server": "an event loop, which starts no process",
 }
 #: Attributes by which git is changed: the client's one method, and what GitPython's objects have.

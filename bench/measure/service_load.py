@@ -33,7 +33,7 @@ from agent_home.consent.settings_in_effect import accept_settings
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.settings import load_manifest
-from interfaces.service.tokens import add_token
+from interfaces.service.http.tokens import add_token
 
 _NOUNS = ("invoice", "importer", "ledger", "router", "harbour", "orchard", "report", "queue", "migration", "backup")
 _VERBS = ("breaks", "moves", "waits", "fails", "grows", "ends", "begins", "returns", "stalls", "recovers")

@@ -27,7 +27,7 @@ from typing import Any
 from agent_home.clock import now
 from agent_home.creation import create
 from agent_home.home import Home
-from interfaces.service.tokens import add_token
+from interfaces.service.http.tokens import add_token
 
 from .service_load import ServiceProcess, allow_many_requests
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from agent_home.home_location import MANIFEST, home_root
-from interfaces.service.client import Answer, ask
+from interfaces.service.forwarding.client import Answer, ask
 
 from .event import EVENTS, HOSTS, HostEvent, answer, parse_event
 from .queue import append, forget_first_prompt, is_first_prompt, note_error
@@ -116,8 +116,8 @@ def _command(root: Path, arguments: list[str]) -> str:
     """Return what the command prints, from the service if one answers."""
     done = ask(root, arguments, root, os.environ) if os.environ.get("AGENT_HOME_SERVICE") != "0" else None
     if done is None:
-        from interfaces.service.autostart import start_if_allowed
-        from interfaces.service.command_runner import run_command
+        from interfaces.service.forwarding.autostart import start_if_allowed
+        from interfaces.service.forwarding.command_runner import run_command
 
         start_if_allowed(root)
         done = run_command(arguments, root, os.environ)

@@ -15,7 +15,7 @@ from agent_home.last_manifest import with_last_manifest
 from assembler.file_screening import FileScreening
 from assembler.sources import Sources
 
-from ..service.callers import Caller
+from ..service.http.callers import Caller
 from .result_size import text_parts
 
 __all__ = ["PART_TEMPLATE", "SharedFile", "read_shared", "shared_files", "shared_text"]

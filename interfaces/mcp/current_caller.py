@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from agent_home.audience import Audience
 from agent_home.home import MEMORY
 
-from ..service.callers import Caller
+from ..service.http.callers import Caller
 
 __all__ = ["Refused", "calling", "current_caller", "is_owner", "reads_memory"]
 

@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_home.home import Home
 
-from ..service.callers import Callers
-from ..service.problem import HttpProblem
-from ..service.request_limits import LimitedConnection
+from ..service.http.callers import Callers
+from ..service.http.problem import HttpProblem
+from ..service.http.request_limits import LimitedConnection
 from ..service.settings import ServeSettings
 from .server import CALLER, MemoryServer
 

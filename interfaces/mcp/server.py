@@ -36,8 +36,8 @@ from pydantic.networks import AnyUrl
 from agent_home.suggestions import did_you_mean, near_names
 
 from ..cli.exit_codes import exit_code
-from ..service.callers import Caller
-from ..service.problem import HttpProblem, problem_of
+from ..service.http.callers import Caller
+from ..service.http.problem import HttpProblem, problem_of
 from .connector import CONNECTOR_TOOLS
 from .context_files import PART_TEMPLATE, read_shared, shared_files, shared_text
 from .current_caller import Refused, calling, current_caller, is_owner

@@ -27,7 +27,7 @@ from ..answers import (
 )
 from ..api import AgentHome
 from ..home_status import home_status
-from ..service.callers import Caller
+from ..service.http.callers import Caller
 from .current_caller import Refused, current_caller, is_owner, reads_memory
 from .result_size import MOST_TOKENS, fit_rows, json_tokens, text_parts
 

@@ -23,16 +23,16 @@ from agent_home.home import Home
 from agent_home.lock import hold
 from interfaces.promised_closings import left_closings
 
-from .activity import Activity
-from .app import application
-from .callers import Callers
-from .command_runner import run_command
-from .endpoints import start_closing
-from .jobs import Jobs
-from .problem import LOGGER
-from .request_limits import LimitedConnection
+from .forwarding.command_runner import run_command
+from .forwarding.socket_place import short_path, socket_path
+from .http.activity import Activity
+from .http.app import application
+from .http.callers import Callers
+from .http.jobs import Jobs
+from .http.problem import LOGGER
+from .http.request_limits import LimitedConnection
+from .http.session_endpoints import start_closing
 from .settings import ServeSettings
-from .socket_place import short_path, socket_path
 
 __all__ = ["AlreadyServed", "serve"]
 

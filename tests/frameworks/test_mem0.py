@@ -19,7 +19,7 @@ import pytest
 from agent_home.creation import create
 from agent_home.home import Home
 from interfaces.frameworks.stored_items import FOLDER
-from interfaces.service.tokens import add_token
+from interfaces.service.http.tokens import add_token
 from tests.consenting import agree
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -62,8 +62,8 @@ def mcp(
 
 def _serve_pipe(invocation: Invocation, audience: str, *, connector: bool) -> None:
     from interfaces.mcp.server import MemoryServer
-    from interfaces.service.callers import Caller
-    from interfaces.service.tokens import SCOPES
+    from interfaces.service.http.callers import Caller
+    from interfaces.service.http.tokens import SCOPES
 
     # A thread that waits for standard input would keep the process after Ctrl-C. A killed write is completed later.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -83,8 +83,8 @@ def _lines(homes: Sequence[Home], minutes: float, address: str | None) -> list[s
 
 
 def _stop(invocation: Invocation, homes: Sequence[Home]) -> None:
-    from interfaces.service.client import exchange
-    from interfaces.service.socket_place import socket_path
+    from interfaces.service.forwarding.client import exchange
+    from interfaces.service.forwarding.socket_place import socket_path
 
     stopped = []
     for home in homes:

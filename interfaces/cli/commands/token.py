@@ -14,7 +14,7 @@ from ..invocation import Invocation, options
 
 __all__ = ["token"]
 
-#: Copied from ``interfaces.service.tokens``, so that ``--help`` stays quick. A test compares them.
+#: Copied from ``interfaces.service.http.tokens``, so that ``--help`` stays quick. A test compares them.
 SCOPES = ("read", "write", "review", "metrics")
 
 
@@ -70,7 +70,7 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
     A token of another audience than owner speaks for itself: the user messages that it appends are a participant's, its
     notes name it, and its preferences and decisions wait for a person. Its sessions are its own.
     """
-    from interfaces.service.tokens import add_token
+    from interfaces.service.http.tokens import add_token
 
     home = invocation.home
     given = storage.read_bytes(token_file).decode("utf-8", "replace").strip() if token_file else ""
@@ -89,7 +89,7 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
 @options
 def list_(invocation: Invocation) -> None:
     """List the tokens of the home, without their secrets."""
-    from interfaces.service.tokens import tokens
+    from interfaces.service.http.tokens import tokens
 
     found = tokens(invocation.home)
     rows = [
@@ -104,7 +104,7 @@ def list_(invocation: Invocation) -> None:
 @options
 def remove(invocation: Invocation, name: str) -> None:
     """Take a token away. Requests with it are refused from now on."""
-    from interfaces.service.tokens import remove_token
+    from interfaces.service.http.tokens import remove_token
 
     remove_token(invocation.home, name)
     invocation.show({"removed": name}, [f"removed {name}"])

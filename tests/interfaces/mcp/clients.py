@@ -11,8 +11,8 @@ from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from agent_home.home import Home
 from interfaces.mcp.server import MemoryServer
-from interfaces.service.callers import Caller
-from interfaces.service.tokens import SCOPES
+from interfaces.service.http.callers import Caller
+from interfaces.service.http.tokens import SCOPES
 
 __all__ = ["asked", "called", "document", "local_server", "text_of"]
 

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent_home.creation import create
 from interfaces.api import AgentHome
-from interfaces.service.tokens import add_token, remove_token
+from interfaces.service.http.tokens import add_token, remove_token
 from tests.conftest import NOW
 from tests.interfaces.mcp.clients import document, text_of
 

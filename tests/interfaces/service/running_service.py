@@ -19,10 +19,10 @@ import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_home.home import Home
-from interfaces.service.activity import Activity
-from interfaces.service.app import application
-from interfaces.service.callers import Callers
-from interfaces.service.socket_place import socket_path
+from interfaces.service.forwarding.socket_place import socket_path
+from interfaces.service.http.activity import Activity
+from interfaces.service.http.app import application
+from interfaces.service.http.callers import Callers
 
 __all__ = [
     "MEMORY", "PATIENCE_S", "RunningService", "ask_app", "environment", "free_port", "is_gone", "made_app",

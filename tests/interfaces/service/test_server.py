@@ -18,9 +18,9 @@ from agent_home.home import Home
 from agent_home.store import closings
 from interfaces.api import AgentHome
 from interfaces.promised_closings import left_closings
-from interfaces.service.client import exchange, package, shared_environment
-from interfaces.service.socket_place import short_path, socket_path
-from interfaces.service.tokens import add_token
+from interfaces.service.forwarding.client import exchange, package, shared_environment
+from interfaces.service.forwarding.socket_place import short_path, socket_path
+from interfaces.service.http.tokens import add_token
 from tests.conftest import NOW, FolderCopy
 from tests.interfaces.service.running_service import (
     PATIENCE_S,

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
-from interfaces.service.socket_place import socket_path
+from interfaces.service.forwarding.socket_place import socket_path
 from tests.interfaces.service.running_service import PATIENCE_S, environment, run_memory, running
 
 pytestmark = pytest.mark.xdist_group("test_serve.py")

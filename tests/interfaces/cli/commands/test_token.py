@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from agent_home.audience import Audience
 from agent_home.home import Home
 from interfaces.cli import cli
-from interfaces.service.tokens import find_token, tokens
+from interfaces.service.http.tokens import find_token, tokens
 
 Run = Callable[..., Result]
 

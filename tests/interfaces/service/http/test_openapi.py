@@ -11,22 +11,20 @@ import pytest
 from starlette.routing import Route
 
 from agent_home.home import Home
-from interfaces.service import mem0
-from interfaces.service.activity import Activity
-from interfaces.service.app import application
-from interfaces.service.callers import Callers
-from interfaces.service.endpoints import ENDPOINTS
-from interfaces.service.openapi import document
+from interfaces.service.http.activity import Activity
+from interfaces.service.http.app import application
+from interfaces.service.http.callers import Callers
+from interfaces.service.http.endpoint_table import ALL_ENDPOINTS, ENDPOINTS
+from interfaces.service.http.openapi import document
 from tests.interfaces.service.running_service import ask_app, made_app
 
-ALL = (*ENDPOINTS, *mem0.ENDPOINTS)
 #: Paths of the socket alone, and the document itself.
 NOT_DESCRIBED = {"/command", "/stop", "/openapi.json"}
 
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return document(ALL)
+    return document(ALL_ENDPOINTS)
 
 
 def operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -80,7 +78,7 @@ def test_every_parameter_of_a_path_is_described(described: dict[str, Any]) -> No
 
 
 def test_every_body_and_query_has_the_fields_of_its_shape(described: dict[str, Any]) -> None:
-    for endpoint in ALL:
+    for endpoint in ALL_ENDPOINTS:
         if endpoint.body is None:
             continue
         fields = set(endpoint.body.model_fields)
@@ -95,7 +93,7 @@ def test_every_body_and_query_has_the_fields_of_its_shape(described: dict[str, A
 
 
 def test_every_operation_names_its_scope_and_the_answers_to_wrong_requests(described: dict[str, Any]) -> None:
-    scopes = {(item.path, method.lower()): item.scope for item in ALL for method in item.methods}
+    scopes = {(item.path, method.lower()): item.scope for item in ALL_ENDPOINTS for method in item.methods}
     for path, method, operation in operations(described):
         if path == "/health":
             assert operation["security"] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_home.home import Home
-from interfaces.service.socket_place import short_path, socket_path
+from interfaces.service.forwarding.socket_place import short_path, socket_path
 
 
 def test_the_socket_lies_in_the_machine_state_which_no_pull_reaches(home: Home) -> None:

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from interfaces.service import activity as activity_module
-from interfaces.service.activity import Activity
+from interfaces.service.http import activity as activity_module
+from interfaces.service.http.activity import Activity
 
 
 class Clock:

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from interfaces.service.request_limits import MOST_CONNECTIONS, BodyLimit, BodyTooLarge, LimitedConnection
+from interfaces.service.http.request_limits import MOST_CONNECTIONS, BodyLimit, BodyTooLarge, LimitedConnection
 from tests.conftest import FolderCopy
 from tests.interfaces.service.running_service import PATIENCE_S, RunningService, run_memory, running, until
 
@@ -198,7 +198,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Let clients have much less time."""
     times = {"_PATIENCE_S": 0.6, "_PARTING_S": 0.3, "_LOOK_S": 0.05, "_SETTLED_S": 0.2, "_STALLED_S": 0.2}
     for name, value in times.items():
-        monkeypatch.setattr(f"interfaces.service.request_limits.{name}", value, raising=False)
+        monkeypatch.setattr(f"interfaces.service.http.request_limits.{name}", value, raising=False)
     return monkeypatch
 
 
@@ -219,7 +219,7 @@ def test_a_connection_whose_answers_are_not_read_is_ended(times: int) -> None:
 
 
 def test_a_client_that_reads_slowly_gets_its_whole_answer(quick: pytest.MonkeyPatch) -> None:
-    quick.setattr("interfaces.service.request_limits._PATIENCE_S", 1.5)
+    quick.setattr("interfaces.service.http.request_limits._PATIENCE_S", 1.5)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -237,7 +237,7 @@ def test_a_client_that_reads_slowly_gets_its_whole_answer(quick: pytest.MonkeyPa
 
 
 def test_the_last_answer_of_an_old_connection_says_so(quick: pytest.MonkeyPatch) -> None:
-    quick.setattr("interfaces.service.request_limits._LIFE_S", 0.5, raising=False)
+    quick.setattr("interfaces.service.http.request_limits._LIFE_S", 0.5, raising=False)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -259,7 +259,7 @@ def test_the_last_answer_of_an_old_connection_says_so(quick: pytest.MonkeyPatch)
 def test_a_client_that_reads_a_little_now_and_then_is_ended_when_its_connection_is_old(
     quick: pytest.MonkeyPatch,
 ) -> None:
-    quick.setattr("interfaces.service.request_limits._LIFE_S", 0.5, raising=False)
+    quick.setattr("interfaces.service.http.request_limits._LIFE_S", 0.5, raising=False)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -278,7 +278,7 @@ def test_a_client_that_reads_a_little_now_and_then_is_ended_when_its_connection_
 
 
 def test_a_full_port_ends_the_connection_that_was_not_used_for_longest(quick: pytest.MonkeyPatch) -> None:
-    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 3)
+    quick.setattr("interfaces.service.http.request_limits.MOST_CONNECTIONS", 3)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -302,8 +302,8 @@ def test_a_full_port_ends_the_connection_that_was_not_used_for_longest(quick: py
 
 
 def test_a_full_port_ends_a_connection_that_reads_nothing(quick: pytest.MonkeyPatch) -> None:
-    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 1)
-    quick.setattr("interfaces.service.request_limits._PATIENCE_S", 60)
+    quick.setattr("interfaces.service.http.request_limits.MOST_CONNECTIONS", 1)
+    quick.setattr("interfaces.service.http.request_limits._PATIENCE_S", 60)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -321,7 +321,7 @@ def test_a_full_port_ends_a_connection_that_reads_nothing(quick: pytest.MonkeyPa
 
 
 def test_a_connection_too_many_is_told_so_while_all_others_are_at_work(quick: pytest.MonkeyPatch) -> None:
-    quick.setattr("interfaces.service.request_limits.MOST_CONNECTIONS", 2)
+    quick.setattr("interfaces.service.http.request_limits.MOST_CONNECTIONS", 2)
 
     async def work() -> None:
         async with _Port().open() as port:
@@ -409,7 +409,7 @@ WHOLE = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
 def test_a_request_that_does_not_arrive_ends_its_connection(
     parts: Sequence[bytes], closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interfaces.service.request_limits._PATIENCE_S", 0.2)
+    monkeypatch.setattr("interfaces.service.http.request_limits._PATIENCE_S", 0.2)
 
     async def app(_scope: Scope, receive: Receive, send: Send) -> None:
         while (await receive()).get("more_body"):

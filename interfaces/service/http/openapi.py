@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from .endpoints import HttpEndpoint
+from .endpoint import HttpEndpoint
 
 __all__ = ["document"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.service import source_stamp
-from interfaces.service.source_stamp import SourceStamp
+from interfaces.service.forwarding import source_stamp
+from interfaces.service.forwarding.source_stamp import SourceStamp
 
 
 class Program:
@@ -26,7 +26,7 @@ class Program:
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     made = Program(tmp_path)
     monkeypatch.setattr(source_stamp, "_ROOT", tmp_path)
-    monkeypatch.setattr("interfaces.service.source_stamp.time.monotonic", lambda: made.now)
+    monkeypatch.setattr("interfaces.service.forwarding.source_stamp.time.monotonic", lambda: made.now)
     return made
 
 

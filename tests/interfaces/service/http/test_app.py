@@ -15,13 +15,13 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from agent_home.home import Home
-from interfaces.service.activity import Activity
-from interfaces.service.client import package, shared_environment
-from interfaces.service.metrics import Metrics
-from interfaces.service.problem import LOGGER
-from interfaces.service.socket_place import socket_path
-from interfaces.service.source_stamp import SourceStamp
-from interfaces.service.tokens import SCOPES, add_token
+from interfaces.service.forwarding.client import package, shared_environment
+from interfaces.service.forwarding.socket_place import socket_path
+from interfaces.service.forwarding.source_stamp import SourceStamp
+from interfaces.service.http.activity import Activity
+from interfaces.service.http.metrics import Metrics
+from interfaces.service.http.problem import LOGGER
+from interfaces.service.http.tokens import SCOPES, add_token
 from tests.interfaces.service.running_service import ask_app, made_app
 
 SECRET = "zanzibarite"

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from agent_home.errors import NoSuchEntry
 from agent_home.home import Home
 from interfaces.api import AgentHome
-from interfaces.service.bodies import Role
-from interfaces.service.callers import HIDDEN_PROBLEM, Caller, Callers
-from interfaces.service.problem import HttpProblem
-from interfaces.service.tokens import SCOPES, add_token, remove_token, tokens
+from interfaces.service.http.bodies import Role
+from interfaces.service.http.callers import HIDDEN_PROBLEM, Caller, Callers
+from interfaces.service.http.problem import HttpProblem
+from interfaces.service.http.tokens import SCOPES, add_token, remove_token, tokens
 from tests.conftest import FolderCopy
 
 SOCKET = "/homes/a/service.sock"
@@ -180,7 +180,7 @@ def test_one_request_too_many_is_refused_until_a_minute_has_passed(
     home: Home, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment = 0.0
-    monkeypatch.setattr("interfaces.service.callers.time.monotonic", lambda: moment)
+    monkeypatch.setattr("interfaces.service.http.callers.time.monotonic", lambda: moment)
     callers = Callers({SOCKET: home}, per_minute=2)
     callers.identify(bearer(token))
     moment = 20

@@ -9,7 +9,7 @@ import pytest
 
 from agent_home.errors import GuardRefused, Locked, NoSuchEntry
 from interfaces.cli.exit_codes import EXIT_CODES
-from interfaces.service.problem import HttpProblem, problem_of
+from interfaces.service.http.problem import HttpProblem, problem_of
 
 SECRET = "zanzibarite"
 

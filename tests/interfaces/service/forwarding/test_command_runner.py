@@ -12,8 +12,8 @@ import pytest
 
 from agent_home.home import Home
 from interfaces.cli import COMMANDS
-from interfaces.service.client import FORWARDED
-from interfaces.service.command_runner import run_command
+from interfaces.service.forwarding.client import FORWARDED
+from interfaces.service.forwarding.command_runner import run_command
 from tests.conftest import FolderCopy
 
 OTHERS = sorted({name for section in COMMANDS.values() for name in section} - FORWARDED)

@@ -9,7 +9,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from agent_home.home import Home
-from interfaces.service.tokens import SCOPES, add_token
+from interfaces.service.http.tokens import SCOPES, add_token
 from tests.interfaces.service.running_service import ask_app, made_app
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from agent_home.home import Home
 from interfaces.cli.commands.token import SCOPES as SCOPES_OF_THE_COMMAND
-from interfaces.service.tokens import (
+from interfaces.service.http.tokens import (
     SCOPES,
     NoSuchToken,
     TokenInvalid,

@@ -19,9 +19,9 @@ from agent_home.home import Home
 from agent_home.home_location import MANIFEST
 from agent_home.settings import load_manifest
 from interfaces.api import AgentHome
-from interfaces.service import autostart
-from interfaces.service.client import exchange
-from interfaces.service.socket_place import socket_path
+from interfaces.service.forwarding import autostart
+from interfaces.service.forwarding.client import exchange
+from interfaces.service.forwarding.socket_place import socket_path
 from tests.interfaces.service.running_service import MEMORY, PATIENCE_S, environment, is_gone, run_memory, until
 
 #: Runs a hook, and says on standard error whether it loaded the commands.

@@ -34,10 +34,10 @@ from interfaces.frameworks.stored_items import (
 
 from .bodies import Mem0AddBody, Mem0ListBody, Mem0Message, Mem0SearchBody, Mem0UpdateBody
 from .callers import Caller
-from .endpoints import HttpEndpoint, Service, parsed_body
+from .endpoint import HttpEndpoint, Service, parsed_body
 from .problem import HttpProblem
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["MEM0_ENDPOINTS"]
 
 _NAMESPACE = ("mem0",)
 _ACTOR = "mem0"
@@ -166,7 +166,7 @@ def _endpoint(method: str, path: str, scope: str, handler: Any, summary: str, bo
     )  # fmt: skip
 
 
-ENDPOINTS = (
+MEM0_ENDPOINTS = (
     _endpoint("GET", "/v1/ping/", "read", _ping, "check a token"),
     _endpoint("POST", "/v3/memories/add/", "write", _add, "add memories", Mem0AddBody),
     _endpoint("POST", "/v3/memories/search/", "read", _search, "search memories", Mem0SearchBody),

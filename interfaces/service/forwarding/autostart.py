@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_home.errors import HomeError
 from agent_home.home import Home
 
-from .settings import ServeSettings
+from ..settings import ServeSettings
 
 __all__ = ["start_if_allowed"]
 

@@ -22,8 +22,8 @@ import pytest
 from agent_home.home import Home
 from guard.inference.runtime import without_telemetry
 from interfaces.api import AgentHome
-from interfaces.service import client
-from interfaces.service.client import (
+from interfaces.service.forwarding import client
+from interfaces.service.forwarding.client import (
     FORWARDED,
     Answer,
     ask,
@@ -34,7 +34,7 @@ from interfaces.service.client import (
     shared_environment,
     write,
 )
-from interfaces.service.socket_place import short_path, socket_path
+from interfaces.service.forwarding.socket_place import short_path, socket_path
 from tests.conftest import NOW, FolderCopy
 from tests.doomed import ForkServer
 from tests.interfaces.service.running_service import (
@@ -398,7 +398,7 @@ def test_the_socket_of_another_user_is_not_used(
     home: Home, listen: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listener = listen()
-    monkeypatch.setattr("interfaces.service.client.os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("interfaces.service.forwarding.client.os.geteuid", lambda: os.getuid() + 1)
     with pytest.raises(PermissionError, match="another user"):
         exchange(socket_path(home.root), "POST", "/command", b"{}")
     assert asked(home) is None

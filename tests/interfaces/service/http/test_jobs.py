@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent_home.errors import NoSuchEntry
-from interfaces.service import jobs as jobs_module
-from interfaces.service.jobs import Jobs
+from interfaces.service.http import jobs as jobs_module
+from interfaces.service.http.jobs import Jobs
 from tests.interfaces.service.running_service import PATIENCE_S
 
 
@@ -50,7 +50,7 @@ def test_a_defect_in_a_job_says_only_its_kind_and_its_place_stands_in_the_log(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged: list[str] = []
-    monkeypatch.setattr("interfaces.service.problem.LOGGER.error", lambda _form, line: logged.append(line))
+    monkeypatch.setattr("interfaces.service.http.problem.LOGGER.error", lambda _form, line: logged.append(line))
     ended = threading.Event()
     job = jobs.start("close", "me", defective, ended.set)
     assert ended.wait(PATIENCE_S)

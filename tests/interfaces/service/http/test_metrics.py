@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent_home.home import Home
 from interfaces.api import AgentHome
-from interfaces.service.metrics import Metrics
+from interfaces.service.http.metrics import Metrics
 from tests.conftest import FolderCopy
 
 AT = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

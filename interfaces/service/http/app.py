@@ -18,18 +18,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from . import mem0
+from ..forwarding.client import package, shared_environment
+from ..forwarding.command_runner import run_command
+from ..forwarding.source_stamp import SourceStamp
 from .activity import Activity
 from .callers import Callers
-from .client import package, shared_environment
-from .command_runner import run_command
-from .endpoints import ENDPOINTS, HttpEndpoint, Service
+from .endpoint import HttpEndpoint, Service
+from .endpoint_table import ALL_ENDPOINTS
 from .jobs import Jobs
 from .metrics import Metrics
 from .openapi import document
 from .problem import LOGGER, HttpProblem, log_defect, problem_of
 from .request_limits import BodyLimit, BodyTooLarge
-from .source_stamp import SourceStamp
 
 __all__ = ["application"]
 
@@ -50,8 +50,7 @@ def application(
     known_jobs = jobs or Jobs()
     metrics = Metrics(lambda home: known_jobs.waiting(str(home.root)))
     service = Service(callers=callers, jobs=known_jobs, metrics=metrics, activity=activity)
-    endpoints = (*ENDPOINTS, *mem0.ENDPOINTS)
-    described = json.dumps(document(endpoints)).encode()
+    described = json.dumps(document(ALL_ENDPOINTS)).encode()
 
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -64,7 +63,7 @@ def application(
         Route("/stop", _stop(callers, activity), methods=["POST"]),
         Route("/health", _open(service, "/health", health)),
         Route("/openapi.json", _open(service, "/openapi.json", openapi)),
-        *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in endpoints),
+        *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in ALL_ENDPOINTS),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
     app.router.redirect_slashes = False  # a redirect would repeat the Host of the request, unchecked

@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["SourceStamp"]
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _PACKAGES = ("agent_home", "assembler", "distill", "guard", "interfaces", "recall")
 _SECONDS_BETWEEN_LOOKS = 2.0
 

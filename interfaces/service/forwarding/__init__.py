@@ -1,0 +1,1 @@
+"""Commands that a warm process runs for another one, over the socket of the home."""
