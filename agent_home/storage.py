@@ -23,6 +23,7 @@ __all__ = [
     "create",
     "make_folder",
     "open_file",
+    "open_to_append",
     "read_bytes",
     "read_state",
     "read_text",
@@ -199,7 +200,7 @@ def append(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> int:
     """
     make_folder(path.parent, _folder_mode(mode))
     fresh = not path.exists()
-    with os.fdopen(_opened_to_append(path, mode), "ab+", buffering=0) as file:
+    with os.fdopen(open_to_append(path, mode), "ab+", buffering=0) as file:
         start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
         file.truncate(start)
         try:
@@ -215,7 +216,8 @@ def append(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> int:
     return start
 
 
-def _opened_to_append(path: Path, mode: int) -> int:
+def open_to_append(path: Path, mode: int = PRIVATE_FILE) -> int:
+    """Open *path* to append, which is made if it is not there, and return the descriptor. No link is followed."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags, mode)
     try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
     from agent_home.outputs.entry import StoredOutput
     from agent_home.outputs.pruning import PrunedOutputs
@@ -26,6 +28,8 @@ __all__ = [
     "cited_answer",
     "closed_all_answer",
     "closed_answer",
+    "content_answer",
+    "event_answer",
     "finished_answer",
     "imported_answer",
     "lineage_answer",
@@ -139,6 +143,14 @@ def output_answer(output: StoredOutput) -> dict[str, Any]:
     }
 
 
+def content_answer(content: bytes) -> dict[str, str]:
+    """Return the content of an output: a text, or what is no UTF-8 in base64."""
+    try:
+        return {"content": content.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"content_base64": base64.b64encode(content).decode()}
+
+
 def output_stats_answer(found: OutputStats) -> dict[str, Any]:
     """Return counts over outputs of tools."""
     return {
@@ -150,6 +162,17 @@ def output_stats_answer(found: OutputStats) -> dict[str, Any]:
         **{name: dict(getattr(found, name).most_common()) for name in ("types", "tools", "tags")},
         "oldest": found.oldest,
         "newest": found.newest,
+    }
+
+
+def event_answer(event: LoggedEvent) -> dict[str, Any]:
+    """Return an event of the log."""
+    return {
+        "event_id": event.id,
+        "ts": event.ts,
+        "type": event.type,
+        "session": event.session,
+        "details": dict(event.details),
     }
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,10 @@ from .indexing import home_embedder, index_changes
 
 if TYPE_CHECKING:
     from agent_home.documents.entry import Entry
+    from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
+    from agent_home.outputs.entry import OutputType, StoredOutput
+    from agent_home.outputs.reading import OutputFilter
     from agent_home.store.lineage import Lineage
     from assembler.receipt import Receipt
     from distill.closing_result import Closed, ClosedAll
@@ -112,18 +115,16 @@ class AgentHome:
             WindowTooSmall: the window has no room for the floors of the context files.
             NoSuchSession, EmptySession: *resume* names no session with turns.
         """
-        from assembler.prompt import Request, assemble
-        from assembler.searcher import HomeSearcher
+        from assembler.prompt import Request
+
+        from .prompting import prompt_for
 
         home = self._fresh()
         request = Request(
             message=message, window=window, used=used, audience=audience, session=session,
             continued=_continued(home, resume) if resume else None, now=now or present(),
         )  # fmt: skip
-        searcher = None
-        if message.strip():
-            searcher = HomeSearcher(home)
-        return assemble(home, request, searcher)
+        return prompt_for(home, request)
 
     def search(
         self,
@@ -376,6 +377,134 @@ class AgentHome:
             self._index(home)
         return done
 
+    # ------------------------------------------------------------------------------------------------- outputs, events
+
+    def store_output(
+        self,
+        content: str | bytes | Iterable[bytes],
+        *,
+        type: OutputType = "output",  # noqa: A002
+        tags: Sequence[str] = (),
+        directory: str = "",
+        checkpoint: str = "",
+        session: str = "",
+        tool: str = "",
+        command: str = "",
+        exit_code: int | None = None,
+        progress: Callable[[int], None] = lambda _bytes: None,
+        now: datetime | None = None,
+    ) -> StoredOutput:
+        """Store what a tool printed, without secrets and personal data, and return its record with a summary.
+
+        Args:
+            content: the text, or its bytes. An iterable is read once and never held as a whole.
+            type: transcript, output, summary, context or chunk.
+            tags: words by which it is listed.
+            directory: the folder that it is about, absolute.
+            checkpoint: the checkpoint that it belongs to.
+            session: the session in which it was made.
+            tool: the tool that printed it.
+            command: how the tool was called.
+            exit_code: how the tool ended.
+            progress: gets the number of bytes so far.
+            now: the time at which it is stored.
+
+        Raises:
+            ValueError: a label is refused by the guard.
+            GuardRefused: the guard cannot run. Nothing was stored.
+        """
+        from agent_home.events.recording import record_event
+        from agent_home.outputs.store import store_output
+
+        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+        home = self._fresh()
+        stored = store_output(
+            home, (data,) if isinstance(data, bytes) else data, now=now or present(), type=type, tags=tags,
+            directory=directory, checkpoint=checkpoint, session=session, tool=tool, command=command,
+            exit_code=exit_code, progress=progress,
+        )  # fmt: skip
+        record_event(
+            home, "output", session=stored.session, now=now, output=stored.id, tokens=stored.tokens,
+            exit_code=stored.exit_code, redacted=stored.redacted,
+        )  # fmt: skip
+        return stored
+
+    def outputs(self, *, limit: int = 20, wanted: OutputFilter | None = None) -> list[StoredOutput]:
+        """Return the records of the newest outputs that *wanted* chooses, newest first."""
+        from agent_home.outputs.reading import OutputFilter, outputs
+
+        return list(outputs(self._fresh(), wanted or OutputFilter(), limit=limit))
+
+    def output(self, name: str) -> StoredOutput:
+        """Return the record of the output *name*, which may be the beginning or the last digits of one id.
+
+        Raises:
+            NoSuchOutput: there is none, or there are several.
+            OutputDamaged: its record is damaged.
+        """
+        from agent_home.outputs.reading import find_output
+
+        return find_output(self._fresh(), name)
+
+    def fetch_output(self, name: str, *, chunk: int | None = None) -> Iterator[bytes]:
+        """Return the content of the output *name* part by part, or one *chunk* of it. The first is 0.
+
+        Raises:
+            NoSuchOutput, OutputDamaged: see :meth:`output`. A damaged part is found when it is read.
+            ValueError: there is no such chunk.
+        """
+        from agent_home.events.recording import record_event
+        from agent_home.outputs.reading import find_output, output_chunk, output_content
+
+        home = self._fresh()
+        found = find_output(home, name)
+        parts = output_content(home, found) if chunk is None else iter([output_chunk(home, found, chunk)])
+        record_event(home, "fetch", session=found.session, output=found.id, chunk=chunk)
+        return parts
+
+    def log_execution(
+        self, session_id: str, event_type: str, details: Mapping[str, Any], *, now: datetime | None = None
+    ) -> str:
+        """Log an event of the caller, and return its id. Secrets and personal data in *details* are replaced.
+
+        Args:
+            session_id: the session in which it happened, or an empty text.
+            event_type: lower case letters, digits, ``_``, ``.`` and ``-``, such as ``test_run``.
+            details: at most 16 KB of JSON types.
+            now: when it happened.
+
+        Raises:
+            EventRefused: the type or the details are not as described.
+            GuardRefused: the guard cannot run.
+        """
+        from agent_home.events.recording import log_event
+
+        return log_event(self._fresh(), session_id, event_type, details, now=now)
+
+    def retrieve_events(
+        self,
+        session_id: str = "",
+        event_type: str = "",
+        start_time: datetime | float | None = None,
+        end_time: datetime | float | None = None,
+        limit: int = 100,
+    ) -> list[LoggedEvent]:
+        """Return the newest events, at most *limit*, in the order in which they happened.
+
+        Args:
+            session_id: only events of this session.
+            event_type: only events of this type.
+            start_time: only events of this time or later. A number is in seconds since 1970.
+            end_time: only events before this time.
+            limit: most events.
+        """
+        from agent_home.events.reading import EventFilter, events
+
+        wanted = EventFilter(
+            session=session_id, type=event_type, start=_as_moment(start_time), end=_as_moment(end_time)
+        )
+        return events(self._fresh(), wanted, limit=limit)
+
     # ------------------------------------------------------------------------------------------------- private
 
     def _fresh(self) -> Home:
@@ -404,6 +533,14 @@ def _has_tags(text: str, tags: Sequence[str]) -> bool:
 
 def _covers(own: Sequence[str], tags: Sequence[str]) -> bool:
     return {tag.strip().casefold() for tag in tags} <= {tag.casefold() for tag in own}
+
+
+def _as_moment(time: datetime | float | None) -> datetime | None:
+    """Return a point in time with a zone. One without is in the machine's own."""
+    if time is None:
+        return None
+    moment = time if isinstance(time, datetime) else datetime.fromtimestamp(time, UTC)
+    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _continued(home: Home, session: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -22,8 +21,6 @@ def main() -> None:
     answer = forwarded(arguments, os.environ)
     if answer is not None:
         sys.exit(write(answer))
-    # A command makes ten thousands of objects that live until it ends, and the collector would look at them each time.
-    gc.set_threshold(20_000, 20, 20)
     from interfaces.cli import main as run_here
 
     root = home_of(arguments, os.environ)

@@ -22,6 +22,7 @@ _LARGE_BYTES = 256 << 20
 #: What the machine keeps besides the index, by the pattern of its files.
 _RECORDS = {
     "audit": "audit*.jsonl",
+    "events": "events*.jsonl",
     "closings": "closings.jsonl",
     "appended": "appended.jsonl",
     "quarantine": "quarantine/*",

@@ -59,6 +59,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "contents of outputs, which git does not track, each under a name of its own",
         {"os.open", "os.fdopen", "self._staged.unlink"},
     ),
+    "agent_home.events.recording": (
+        "the event log, machine state: lines of ids and counts, and full files of it",
+        {"os.write", "?.rename", "path.unlink"},
+    ),
     "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
     "agent_home.outputs.pruning": ("outputs that are old, when a person asks for it", {"path.unlink"}),
     "recall.embedding.model": (

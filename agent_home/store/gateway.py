@@ -31,6 +31,7 @@ from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
 from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
+from ..events.recording import record_event
 from ..git import history
 from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
@@ -55,6 +56,8 @@ from .uncommitted_edits import failing_paths, refuse_failing
 __all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "prepare", "transaction"]
 
 _log = logging.getLogger(__name__)
+#: Types of the events that writers other than a plain one cause.
+_EVENT_OF_ACTOR = {"archive": "archival", "close": "closing"}
 _SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 
 
@@ -223,6 +226,20 @@ def _screen_arrived(home: Home, moment: datetime) -> None:
         recovery.audit(home, {**row, "commit": found.head, "arrived": places})
 
 
+def _record_events(home: Home, record: Mapping[str, Any], commit: str) -> None:
+    """Record a write, and what the guard found in it, in the event log."""
+    audit = record["audit"]
+    session, moment = audit["session"], datetime.fromisoformat(audit["ts"])
+    entries = [name for name in record["trailers"]["Entries"].split(", ") if name]
+    record_event(
+        home, _EVENT_OF_ACTOR.get(audit["actor"], "write"), session=session, now=moment,
+        commit=commit, entries=entries, files=len(audit["files"]), source=record["trailers"]["Source"],
+    )  # fmt: skip
+    rules = sorted({str(finding.get("rule", "")) for finding in audit["findings"]})
+    if rules or audit["quarantined"]:
+        record_event(home, "verdict", session=session, now=moment, rules=rules, quarantined=audit["quarantined"])
+
+
 def _warn_of_reset(home: Home) -> None:
     """Say that the branch lacks what this machine acknowledged. The write makes a newer commit, so say it now."""
     with suppress(HistoryError):
@@ -286,6 +303,11 @@ def append_rows(
             audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}
             audit |= {"redacted": screening.redacted, "quarantined": [item.id for item in quarantined]}
             recovery.audit(home, audit)
+            record_event(
+                home, "verdict", session=session, now=now, redacted=screening.redacted, quarantined=audit["quarantined"]
+            )
+        if lines and path.startswith("sessions/"):
+            record_event(home, "append", session=session, now=now, rows=len(lines))
     return AppendedRows(
         start=start, rows=len(lines), redacted=screening.redacted, quarantined=quarantined, dropped=screening.dropped
     )
@@ -351,6 +373,7 @@ def _completed(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) 
         commit, _ = recovery.complete(home, record, after)
         recovery.audit(home, {**record["audit"], "commit": commit})
         recovery.remove_record(home)
+        _record_events(home, record, commit)
     except (HistoryError, OSError) as error:
         commit = commit or recovery.committed(home, record, after)
         if not commit:

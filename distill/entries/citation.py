@@ -12,6 +12,7 @@ from datetime import datetime
 
 from agent_home.clock import parse_time
 from agent_home.documents.entry import Entry, section_of
+from agent_home.events.recording import record_event
 from agent_home.home import MEMORY, Home
 from agent_home.store.gateway import Transaction, transaction
 from agent_home.store.references import Reference, entry_places, note, quoted_ids, resolve_ids
@@ -58,6 +59,7 @@ def cite(home: Home, ids: Sequence[str], *, now: datetime, session: str = "") ->
         cited = resolve_ids(ids, places)
         edits.message = f"Cite {_enumerate_ids(cited)}"
         restored = _note_and_restore(edits, [_citation(entry_id, now, session) for entry_id in cited], places)
+    record_event(home, "citation", session=session, now=now, entries=list(cited), restored=list(restored))
     return Cited(ids=tuple(cited), restored=restored, commit=edits.outcome.commit)
 
 

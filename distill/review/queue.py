@@ -17,6 +17,7 @@ from typing import Any, Literal
 from agent_home.documents.entry import section_of
 from agent_home.documents.placement import as_entry
 from agent_home.documents.provenance import least_trusted
+from agent_home.events.recording import record_event
 from agent_home.home import MEMORY, Home
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
@@ -205,6 +206,7 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
         acceptance = accept_recovered(home, item.id, person=person, now=now)
     else:
         acceptance = quarantine_review.accept_quarantined(home, _item(home, item), person=person, mode=mode, now=now)
+    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="accepted")
     return _outcome(item, acceptance, "accepted", person)
 
 
@@ -249,6 +251,7 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
     if item.kind != "proposal":
         raise NotPlaceable(item.id, "only a proposal can be edited. Accept or reject it")
     edit_proposal(home, _proposal(home, item), text, person=person)
+    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="edited")
     edited = find(home, item.id, now)
     diff = diff_lines(item.text, edited.text, item.path)
     return ReviewOutcome(
@@ -278,6 +281,7 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
         commit = reject_recovered(home, item.id, person=person, now=now)
     else:
         commit = quarantine_review.reject_quarantined(home, _item(home, item), person=person, now=now)
+    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="rejected")
     return ReviewOutcome(item=item, action="rejected", person=person, path=item.path, commit=commit)
 
 

@@ -35,6 +35,9 @@ MEANINGS: Mapping[int, str] = {
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": WRONG_USAGE,
     "agent_home.errors.NoSuchEntry": 2,
+    "agent_home.events.recording.EventRefused": 2,
+    "agent_home.outputs.entry.OutputDamaged": 7,
+    "agent_home.outputs.reading.NoSuchOutput": 2,
     "agent_home.errors.NoSuchRevision": 2,
     "agent_home.errors.NotTrustable": 2,
     "interfaces.frameworks.stored_items.ItemRefused": REFUSED,

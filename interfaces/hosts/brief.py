@@ -17,9 +17,9 @@ from agent_home.screening.injected_context import MARKED_CHARS, marked
 from agent_home.tokens import count_tokens
 from assembler.errors import WindowTooSmall
 from assembler.prompt import Request, assemble
-from assembler.searcher import HomeSearcher
 from assembler.section import defused
 
+from ..prompting import prompt_for, record_prompt
 from .captured import capture_problem
 from .install import program
 from .project_part import ProjectPart, project_part
@@ -65,15 +65,15 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime, cwd: str 
     project = f"{part.text}\n" if part.text else ""
     request = Request(session=session, now=now, shown_entries=part.entries)
     text = _fitting(home, request, room - len(project))
+    record_prompt(home, request, tokens=count_tokens(project + text))
     return marked(f"{head}{project}{text.rstrip()}\n\n{more}")
 
 
 def recall(home: Home, message: str, *, session: str, most_chars: int, now: datetime) -> str:
     """Return what past conversations and knowledge hold about *message*, or an empty text."""
-    searcher = HomeSearcher(home)
     request = Request(message=message, session=session, window=_RECALL_WINDOW, now=now)
     try:
-        receipt = assemble(home, request, searcher)
+        receipt = prompt_for(home, request)
     except WindowTooSmall:
         return ""
     blocks = _recalled_blocks(receipt.text)

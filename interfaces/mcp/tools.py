@@ -29,6 +29,7 @@ from ..api import AgentHome
 from ..home_status import home_status
 from ..service.http.callers import Caller
 from .current_caller import Refused, current_caller, is_owner, reads_memory
+from .output_tools import memory_output_get, memory_output_list, memory_output_store
 from .result_size import MOST_TOKENS, fit_rows, json_tokens, text_parts
 
 __all__ = ["TOOLS", "MemoryTool", "tool_named"]
@@ -241,6 +242,12 @@ TOOLS = (
         function=memory_cite, title="Cite entries", scope="write", annotations=_hints(reads=False, repeats=False),
         also_needs=reads_memory,
     ),
+    MemoryTool(
+        function=memory_output_store, title="Store an output", scope="write",
+        annotations=_hints(reads=False, repeats=False),
+    ),
+    MemoryTool(function=memory_output_list, title="List outputs", scope="read", annotations=_hints(reads=True)),
+    MemoryTool(function=memory_output_get, title="Fetch an output", scope="read", annotations=_hints(reads=True)),
 )  # fmt: skip
 
 

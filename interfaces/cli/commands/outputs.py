@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +12,7 @@ import click
 
 from agent_home.storage import open_file
 
-from ...answers import output_answer, output_stats_answer, pruned_answer
+from ...answers import content_answer, output_answer, output_stats_answer, pruned_answer
 from ..invocation import Invocation, home_command
 from ..render import write_progress
 from ..surroundings import surroundings
@@ -65,14 +64,14 @@ def log(
     into chunks at the ends of lines. Secrets and personal data are replaced before anything is written. Everything else
     comes back byte for byte with `memory fetch`. `memory search --in outputs` searches it.
     """
-    from agent_home.outputs.store import store_output
+    from ...api import AgentHome
 
     if (text is not None) + (file is not None) + from_stdin != 1:
         raise click.UsageError("name one of TEXT, --file and --stdin")
-    home = invocation.home
+    agent = AgentHome(invocation.home, warn=invocation.warn)
     with _opened(text, file) as content:
-        stored = store_output(
-            home, iter(lambda: content.read(_READ_BYTES), b""), now=invocation.moment, type=kind,
+        stored = agent.store_output(
+            iter(lambda: content.read(_READ_BYTES), b""), now=invocation.moment, type=kind,
             directory=_folder(directory), progress=_progress(), **labels,
         )  # fmt: skip
     parts = f", {len(stored.chunks)} chunks" if len(stored.chunks) > 1 else ""
@@ -98,23 +97,21 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
 
     The content is checked against the digest of what was stored. The beginning or the last digits of an ID are enough.
     """
-    from agent_home.outputs.reading import find_output, output_chunk, output_content
+    from ...api import AgentHome
 
     if summary_only and number is not None:
         raise click.UsageError("name --summary-only or --chunk, not both")
-    home = invocation.home
-    found = find_output(home, name)
+    agent = AgentHome(invocation.home, warn=invocation.warn)
+    found = agent.output(name)
     if summary_only:
         invocation.show_text(output_answer(found), found.summary)
         return
     try:
-        parts: Iterator[bytes] = (
-            iter([output_chunk(home, found, number)]) if number is not None else output_content(home, found)
-        )
+        parts = agent.fetch_output(found.id, chunk=number)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--chunk") from error
     if invocation.as_json:
-        invocation.show({**output_answer(found), **_content(b"".join(parts))}, [])
+        invocation.show({**output_answer(found), **content_answer(b"".join(parts))}, [])
         return
     stream = sys.stdout.buffer
     for part in parts:
@@ -248,14 +245,6 @@ def _stats_lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: " + ", ".join(f"{word} {count}" for word, count in found[name].items())
     if found["newest"]:
         yield f"from {found['oldest']} to {found['newest']}"
-
-
-def _content(data: bytes) -> dict[str, str]:
-    """Return *data* as the JSON of ``--json``: a text, or what is no UTF-8 in base64."""
-    try:
-        return {"content": data.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"content_base64": base64.b64encode(data).decode()}
 
 
 def _megabytes(count: int) -> str:

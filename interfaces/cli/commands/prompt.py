@@ -56,9 +56,10 @@ def prompt(
     With --message, the prompt includes what past conversations, knowledge and memory hold about that message. The
     command changes nothing. --json prints the receipt: the text, and every section and entry, kept or not and why.
     """
-    from assembler.prompt import Request, assemble
+    from assembler.prompt import Request
 
     from ...continued_session import continued_session
+    from ...prompting import prompt_for
 
     if window < 0 or used < 0:
         raise click.UsageError("--window and --used must be numbers of tokens, 0 or more")
@@ -71,12 +72,7 @@ def prompt(
         message=message, window=window, used=used, audience=audience, session=session, continued=continued, at=at,
         now=now,
     )  # fmt: skip
-    searcher = None
-    if message.strip() and not at:
-        from assembler.searcher import HomeSearcher
-
-        searcher = HomeSearcher(home)
-    receipt = assemble(home, request, searcher)
+    receipt = prompt_for(home, request)
     for problem in receipt.degraded:
         invocation.warn(problem)
     if explain:

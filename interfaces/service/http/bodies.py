@@ -8,14 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "MESSAGES",
+    "ChunkQuery",
     "CiteBody",
     "EntryBody",
+    "EventBody",
+    "EventQuery",
     "Mem0AddBody",
     "Mem0ListBody",
     "Mem0SearchBody",
     "Mem0UpdateBody",
     "MessageBody",
     "MessagesBody",
+    "OutputBody",
+    "OutputQuery",
     "PromptBody",
     "ResolveBody",
     "Role",
@@ -129,6 +134,62 @@ class ResolveBody(_Body):
 
     how: str = Field(default="", max_length=_TEXT)
     dry_run: bool = False
+
+
+OutputKind = Literal["transcript", "output", "summary", "context", "chunk"]
+
+
+class OutputBody(_Body):
+    """An output of a tool. The content is a text, or bytes in base64."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=4 << 20)
+
+    content: str | None = None
+    content_base64: str | None = None
+    type: OutputKind = "output"
+    tags: list[Tag] = Field(default=[], max_length=32)
+    directory: str = Field(default="", max_length=4096, description="Absolute folder that it is about.")
+    checkpoint: str = Field(default="", max_length=_NAME)
+    session: str = Field(default="", max_length=_NAME)
+    tool: str = Field(default="", max_length=_NAME)
+    command: str = Field(default="", max_length=4096)
+    exit_code: int | None = Field(default=None, ge=-(2**31), le=2**31)
+
+
+class OutputQuery(_Body):
+    """A choice of outputs."""
+
+    limit: int = Field(default=20, ge=1, le=1000)
+    type: Literal["", "transcript", "output", "summary", "context", "chunk"] = ""
+    tag: str = Field(default="", max_length=_NAME)
+    directory: str = Field(default="", max_length=4096)
+    checkpoint: str = Field(default="", max_length=_NAME)
+    session: str = Field(default="", max_length=_NAME)
+    tool: str = Field(default="", max_length=_NAME)
+
+
+class ChunkQuery(_Body):
+    """A part of an output, or all of it."""
+
+    chunk: int | None = Field(default=None, ge=0, le=10**9, description="The first is 0. Without it, everything.")
+
+
+class EventBody(_Body):
+    """An event of a program."""
+
+    type: str = Field(pattern=r"^[a-z][a-z0-9_.-]{0,63}$", description="Such as test_run.")
+    session: str = Field(default="", max_length=_NAME)
+    details: dict[str, Any] = Field(default={}, description="At most 16 KB of JSON.")
+
+
+class EventQuery(_Body):
+    """A choice of events."""
+
+    session: str = Field(default="", max_length=_NAME)
+    type: str = Field(default="", max_length=64)
+    start: str = Field(default="", max_length=64, description="ISO 8601 time from which on events count.")
+    end: str = Field(default="", max_length=64, description="ISO 8601 time before which events count.")
+    limit: int = Field(default=100, ge=1, le=1000)
 
 
 class CiteBody(_Body):

@@ -118,14 +118,22 @@ def test_whoever_does_not_read_memory_learns_only_that_a_note_is_stored(private_
     assert {text_of(answer) for answer in refused} == {"replaces: this audience does not read MEMORY.md"}
 
 
+_READ_OUTPUTS = {"memory_output_list", "memory_output_get"}
+_STORE_OUTPUT = "memory_output_store"
+
+
 @pytest.mark.parametrize(
     ("audience", "scopes", "names"),
     [
-        ("owner", ("read",), {"memory_search", "memory_get", "memory_prompt", "memory_status"}),
-        ("owner", ("write",), {"memory_remember", "memory_resolve", "memory_cite"}),
+        ("owner", ("read",), {"memory_search", "memory_get", "memory_prompt", "memory_status", *_READ_OUTPUTS}),
+        ("owner", ("write",), {"memory_remember", "memory_resolve", "memory_cite", _STORE_OUTPUT}),
         ("owner", ("review",), set[str]()),
-        ("group", ("read", "write"), {"memory_search", "memory_prompt", "memory_status", "memory_remember"}),
-        ("job", ("write",), {"memory_remember", "memory_resolve", "memory_cite"}),
+        (
+            "group",
+            ("read", "write"),
+            {"memory_search", "memory_prompt", "memory_status", "memory_remember", _STORE_OUTPUT, *_READ_OUTPUTS},
+        ),
+        ("job", ("write",), {"memory_remember", "memory_resolve", "memory_cite", _STORE_OUTPUT}),
     ],
 )
 def test_a_caller_sees_and_calls_only_what_it_may(

@@ -36,6 +36,9 @@ def test_the_tools_are_few_and_annotated(home: Home) -> None:
         "memory_remember": (False, False, False),
         "memory_resolve": (False, True, True),
         "memory_cite": (False, False, False),
+        "memory_output_store": (False, False, False),
+        "memory_output_list": (True, False, True),
+        "memory_output_get": (True, False, True),
     }
 
 

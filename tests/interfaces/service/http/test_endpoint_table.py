@@ -35,7 +35,7 @@ PLACES = [pytest.param(item, id=f"{item.methods[-1]} {item.path}") for item in E
 
 
 def filled(endpoint: HttpEndpoint) -> str:
-    return endpoint.path.format(session="s1", job="nope", entry="KD-0000")
+    return endpoint.path.format(session="s1", job="nope", entry="KD-0000", output="mem-20260101-000000-00000000")
 
 
 def test_health_needs_no_token(served: Served) -> None:
