@@ -87,7 +87,8 @@ class Request:
 
     *message* is the first message, *window* the model's window, of which *used* tokens are taken, and *audience* the
     reader. *session* will use the prompt and is not recalled. *continued* is a session that it continues. *at* is a
-    revision of the home. *shown_entries* are the ids of entries of MEMORY.md that the caller shows itself.
+    revision of the home. *shown_entries* are the ids of entries of MEMORY.md that the caller shows itself. *closing*
+    are sessions that are being closed, so that they are not left open.
     """
 
     now: datetime
@@ -99,6 +100,7 @@ class Request:
     continued: ContinuedSession | None = None
     at: str = ""
     shown_entries: frozenset[str] = frozenset()
+    closing: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -565,7 +567,9 @@ def _open_session_part(builder: _PromptBuilder, screening: FileScreening, tokens
     """Return the hint at an open session in at most *tokens*."""
     request = builder.request
     try:
-        hint = resume_hint(builder.home, request.now, builder.settings.resume_days, request.session, screening)
+        hint = resume_hint(
+            builder.home, request.now, builder.settings.resume_days, request.closing | {request.session}, screening
+        )
     except (DocumentInvalid, OSError) as error:
         builder.degraded.append(f"cannot tell whether a session was left open: {error}")
         return ""

@@ -7,7 +7,7 @@ only limits and fences it, because it may not import ``distill``.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -59,10 +59,12 @@ def fence_continued(continued: ContinuedSession, tokens: int, count: Callable[[s
     return ""
 
 
-def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screening: FileScreening | None = None) -> str:
+def resume_hint(
+    home: Home, now: datetime, days: int, exclude: Collection[str] = (), screening: FileScreening | None = None
+) -> str:
     """Return a hint at the latest session with unclosed turns, fenced as data, or nothing if there is none.
 
-    Sessions without a turn in the last *days* are ignored. *exclude* is the session that the prompt is for. *screening*
+    Sessions without a turn in the last *days* are ignored. *exclude* names sessions that are not looked at. *screening*
     screens the quoted words.
 
     Raises:
@@ -70,7 +72,7 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screeni
         OSError: if a transcript cannot be read.
     """
     since = now - timedelta(days=days)
-    files = [file for file in _recent(home, since) if file.session != exclude]
+    files = [file for file in _recent(home, since) if file.session not in exclude]
     if not files:
         return ""
     names = {file.session for file in files}

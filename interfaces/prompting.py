@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_home.events.recording import record_event
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from assembler.prompt import Request
     from assembler.receipt import Receipt
 
-__all__ = ["prompt_for", "record_prompt"]
+__all__ = ["prompt_for", "record_prompt", "sessions_being_closed"]
 
 
 def prompt_for(home: Home, request: Request) -> Receipt:
@@ -22,6 +23,7 @@ def prompt_for(home: Home, request: Request) -> Receipt:
     """
     from assembler.prompt import assemble
 
+    request = replace(request, closing=sessions_being_closed(home))
     searcher = None
     if request.message.strip() and not request.at:
         from assembler.searcher import HomeSearcher
@@ -31,6 +33,14 @@ def prompt_for(home: Home, request: Request) -> Receipt:
     if not request.at:
         record_prompt(home, request, tokens=receipt.tokens, sha256=receipt.sha256)
     return receipt
+
+
+def sessions_being_closed(home: Home) -> frozenset[str]:
+    """Return the sessions that ended, or whose closing was asked for, and that are not closed yet."""
+    from .hosts.captured import ending_sessions
+    from .promised_closings import left_closings
+
+    return ending_sessions(home) | {closing.session for closing in left_closings(home)}
 
 
 def record_prompt(home: Home, request: Request, *, tokens: int, sha256: str = "") -> None:

@@ -19,7 +19,7 @@ from assembler.errors import WindowTooSmall
 from assembler.prompt import Request, assemble
 from assembler.section import defused
 
-from ..prompting import prompt_for, record_prompt
+from ..prompting import prompt_for, record_prompt, sessions_being_closed
 from .captured import capture_problem
 from .install import program
 from .project_part import ProjectPart, project_part
@@ -63,7 +63,7 @@ def brief(home: Home, *, session: str, most_chars: int, now: datetime, cwd: str 
     room = most_chars - MARKED_CHARS - len(head) - len(more) - 2
     part = _project_part(home, cwd, session, int(room * _PROJECT_SHARE))
     project = f"{part.text}\n" if part.text else ""
-    request = Request(session=session, now=now, shown_entries=part.entries)
+    request = Request(session=session, now=now, shown_entries=part.entries, closing=sessions_being_closed(home))
     text = _fitting(home, request, room - len(project))
     record_prompt(home, request, tokens=count_tokens(project + text))
     return marked(f"{head}{project}{text.rstrip()}\n\n{more}")

@@ -11,9 +11,9 @@ from pathlib import Path
 from agent_home import storage
 from agent_home.home import Home
 
-from .queue import folder
+from .queue import ended, folder
 
-__all__ = ["OpenSession", "capture_problem", "read_open", "write_open"]
+__all__ = ["OpenSession", "capture_problem", "ending_sessions", "read_open", "write_open"]
 
 _FILE = "open.json"
 #: A failure counts when it happened this often, because a locked home or a lagging file is no reason to worry.
@@ -70,6 +70,12 @@ def write_open(root: Path, sessions: Mapping[str, OpenSession], now: float) -> N
     staged = path.with_name(f"{_FILE}.tmp")
     storage.stage(staged, json.dumps(kept).encode())
     storage.replace(staged, path)
+
+
+def ending_sessions(home: Home) -> frozenset[str]:
+    """Return the sessions of hosts that ended and will be closed within moments: nobody left them open."""
+    recorded = (item.session for item in read_open(home.root).values() if item.ended and not item.failures)
+    return frozenset(recorded) | ended(home.root)
 
 
 def capture_problem(home: Home) -> str:

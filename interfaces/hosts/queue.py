@@ -5,11 +5,13 @@ A hook has a second or less, and its host may kill it. So it writes one line and
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ __all__ = [
     "MOST_CHARS",
     "append",
     "drop",
+    "ended",
     "folder",
     "forget_first_prompt",
     "is_first_prompt",
@@ -84,15 +87,19 @@ def take(root: Path) -> list[dict[str, Any]]:
             os.ftruncate(descriptor, 0)
         finally:
             os.close(descriptor)
-    rows = []
-    for line in storage.read_state(taken).split(b"\n") if taken.exists() else ():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and _is_event(row):
-            rows.append(row)
-    return rows
+    return list(_rows(storage.read_state(taken))) if taken.exists() else []
+
+
+def ended(root: Path) -> set[str]:
+    """Return the sessions whose end waits for a worker, or is worked on now."""
+    from agent_home import storage  # hooks do without it
+
+    found: dict[str, bool] = {}
+    for name in (_TAKEN, _QUEUE):
+        with contextlib.suppress(OSError):
+            for row in _rows(storage.read_state(folder(root) / name)):
+                found[row["session"]] = row["kind"] == "session-end"
+    return {session for session, is_over in found.items() if is_over}
 
 
 def drop(root: Path) -> None:
@@ -118,6 +125,17 @@ def forget_first_prompt(root: Path, session: str) -> None:
 
 def _mark(root: Path, session: str) -> Path:
     return folder(root) / f"prompted-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _rows(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the events in *data*, and leave out what is none."""
+    for line in data.split(b"\n"):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and _is_event(row):
+            yield row
 
 
 def _is_event(row: dict[str, Any]) -> bool:

@@ -105,8 +105,8 @@ def test_the_current_session_old_ones_and_future_ones_are_not_mentioned(written:
     talk(home, "old", "2026-11-01T12:00:00+00:00", "old")
     talk(home, "tomorrow", "2026-11-22T12:00:00+00:00", "tomorrow")
     talk(home, "undated", "", "undated")
-    assert resume_hint(home, now, 7, exclude="mine") == ""
-    assert "Session old" in resume_hint(home, now, 30, exclude="mine")
+    assert resume_hint(home, now, 7, exclude={"mine"}) == ""
+    assert "Session old" in resume_hint(home, now, 30, exclude={"mine"})
 
 
 def test_the_clock_of_the_machine_does_not_matter(written: Written, now: datetime) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
 from agent_home.home import Home
 from agent_home.imports import import_messages
 from agent_home.screening.injected_context import strip_marked
+from interfaces.api import AgentHome
 from interfaces.hosts.brief import brief, recall
 from interfaces.hosts.captured import OpenSession, write_open
+from interfaces.hosts.event import parse_event
+from interfaces.hosts.queue import append, take
+from interfaces.promised_closings import promise
 
 END = re.compile(r'\n</agent-home mark="[0-9a-f]{32}">\Z')
 SENTENCES = {
@@ -186,3 +191,26 @@ def test_a_session_does_not_recall_itself(home: Home, now: datetime) -> None:
 def test_no_message_is_an_error(home: Home, now: datetime, message: str) -> None:
     text = recall(home, message, session="s", most_chars=4_000, now=now)
     assert text == ""
+
+
+@pytest.mark.parametrize("where", ["queue", "taken", "record", "promise"])
+def test_a_session_that_ended_a_moment_ago_was_not_left_open(home: Home, now: datetime, where: str) -> None:
+    row = {"role": "user", "content": "Let us paint the harbour.", "ts": now.isoformat(), "id": "1"}
+    import_messages(home, "s1", [row], now=now)
+    later = now + timedelta(seconds=5)
+    assert "was left open" in brief(home, session="s2", most_chars=9_500, now=later)
+    if where == "promise":
+        promise(home, "s1", caller="test", audience="owner")
+    elif where == "record":
+        over = OpenSession(host="codex", session="s1", transcript="", cwd="", at=now.timestamp(), ended=True)
+        write_open(home.root, {"k": over}, now.timestamp())
+    else:
+        event = parse_event("codex", "session-end", json.dumps({"session_id": "s1", "cwd": "/"}))
+        append(home.root, event)
+        if where == "taken":
+            assert take(home.root)
+    assert "was left open" not in brief(home, session="s2", most_chars=9_500, now=later)
+    assert "was left open" not in AgentHome(home).prompt(session="s2", now=later).text
+    if where == "queue":  # it goes on
+        append(home.root, event._replace(kind="session-start"))
+        assert "was left open" in brief(home, session="s2", most_chars=9_500, now=later)
