@@ -26,7 +26,17 @@ from ..store.transcript import Message
 from .pasted_text import PastedText, split_pasted
 from .wrapped_text import WrappedText, split_wrapped
 
-__all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "storable", "text_of", "timestamp"]
+__all__ = [
+    "BOM",
+    "MAX_LINE_BYTES",
+    "Batch",
+    "ParsedFile",
+    "file_lines",
+    "json_rows",
+    "storable",
+    "text_of",
+    "timestamp",
+]
 
 #: Longer lines are skipped. No message is that long, and parsing a line takes several times its size in memory.
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -34,7 +44,8 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 MAX_CONTENT_CHARS = GuardSettings().max_document_chars
 #: Lines that are not JSON objects are named up to this number in each file.
 MAX_BROKEN = 3
-_BOM = b"\xef\xbb\xbf"
+#: Mark at the beginning of files that some editors write.
+BOM = b"\xef\xbb\xbf"
 _UNSTORABLE = lazy_regex(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
 _DATE = lazy_regex(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _EPOCH_MS = 1e11  # a larger number is in milliseconds: in seconds it would be the year 5138
@@ -181,7 +192,7 @@ def json_rows(lines: Iterable[bytes], batch: Batch) -> Iterator[dict[str, Any]]:
     A last line without a newline is an object if it is complete. Otherwise its writer has not finished it.
     """
     for number, line in enumerate(lines):
-        text = line.removeprefix(_BOM) if number == 0 else line
+        text = line.removeprefix(BOM) if number == 0 else line
         if not text.strip():
             continue
         row, problem = _parse_row(text)

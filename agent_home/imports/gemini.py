@@ -9,10 +9,11 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from ..store.transcript import Message
-from .batch import Batch, ParsedFile, json_rows, text_of, timestamp
+from .batch import BOM, MAX_LINE_BYTES, Batch, ParsedFile, json_rows, text_of, timestamp
 from .tool_notes import command_note, commit_lines, strings_in
 
 __all__ = ["parse"]
@@ -32,13 +33,28 @@ def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> Parse
     ``injected``, ``no-session``.
     """
     batch = Batch(salt=salt)
-    for row in json_rows(lines, batch):
+    for row in json_rows(_rows_of(lines), batch):
         session = text_of(row.get("sessionId")) or session
         messages = row["messages"] if isinstance(row.get("messages"), list) else [row]
         for message in messages:
             if isinstance(message, dict):
                 _add(batch, message, session)
     return batch.result()
+
+
+def _rows_of(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Return *lines*, or those of an indented document of an earlier version as one line."""
+    waiting = iter(lines)
+    first = next(waiting, b"")
+    if first.removeprefix(BOM).strip() != b"{":
+        return chain([first], waiting)
+    parts, size, last = [first.strip()], len(first), first
+    for last in waiting:
+        size += len(last)
+        if size <= MAX_LINE_BYTES:
+            parts.append(last.strip(b"\r\n"))
+    whole = b" ".join(parts) if size <= MAX_LINE_BYTES else b"x" * (MAX_LINE_BYTES + 1)
+    return iter([whole + (b"\n" if last.endswith(b"\n") else b"")])
 
 
 def _add(batch: Batch, row: Mapping[str, Any], session: str) -> None:

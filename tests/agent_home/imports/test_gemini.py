@@ -96,6 +96,23 @@ def test_one_object_with_all_messages_is_read_as_well() -> None:
     assert [item.content for item in parse([whole]).messages] == ["Hello", "Hello, Sam."]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_an_indented_document_of_an_earlier_version_is_read_whole(end: str, mark: bytes) -> None:
+    messages = [
+        {"id": "1", "timestamp": "2026-11-20T10:00:00Z", "type": "user", "content": "We use apsw.\nFor the index."},
+        {"id": "2", "timestamp": "2026-11-20T10:00:05Z", "type": "gemini", "content": "Noted.", "thoughts": []},
+    ]
+    text = json.dumps({"sessionId": "old", "messages": messages}, indent=2) + end
+    found = parse((mark + text.encode()).splitlines(keepends=True))
+    assert [(m.id, m.session, m.content) for m in found.messages] == [
+        ("1", "old", "We use apsw.\nFor the index."), ("2", "old", "Noted."),
+    ]  # fmt: skip
+    assert (found.skipped.total(), found.broken, found.waiting) == (0, (), False)
+    half = parse(text[:-30].encode().splitlines(keepends=True))
+    assert (half.messages, half.waiting) == ((), True)
+
+
 def test_tools_that_change_something_become_one_line() -> None:
     calls = [
         {"name": "run_shell_command", "args": {"command": "git commit -m x"}, "result": ["[main 3f9c2e1] x"]},
