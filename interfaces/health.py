@@ -76,7 +76,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
-        ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home()))),
+        ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home(), _working_folder()))),
         ("originals", lambda: _grown("originals", originals_check(home, now))),
         ("closings", lambda: _closings(home)),
         ("transcripts", lambda: _transcripts(home)),
@@ -104,6 +104,14 @@ def examine(home: Home, now: datetime) -> list[Check]:
         except (HomeError, OSError, ValueError, ImportError, RuntimeError) as error:
             results.append(Check(name=name, status="failed", detail=" ".join(str(error).split())))
     return results
+
+
+def _working_folder() -> Path | None:
+    """Return the folder that the doctor is called in, whose project may have settings for hosts."""
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed
+        return None
 
 
 def _manifest(home: Home) -> Iterator[Check]:

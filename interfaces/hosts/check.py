@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -11,16 +12,17 @@ from agent_home.home import Home
 from ..counts import counted
 from .captured import capture_problem, read_open
 from .event import HOSTS
-from .install import SettingsUnreadable, absent_homes, settings_path
+from .install import Scope, SettingsElsewhere, SettingsUnreadable, absent_homes, settings_path
 from .queue import ERRORS, folder
 
 __all__ = ["hosts_check"]
 
 
-def hosts_check(home: Home, user: Path) -> tuple[Literal["ok", "warning"], str]:
+def hosts_check(home: Home, user: Path, project: Path | None = None) -> tuple[Literal["ok", "warning"], str]:
     """Return whether hooks work, and which sessions wait. A home without hooks is in order.
 
-    *user* is the folder of the user, whose settings of hosts may name a home that was moved or deleted.
+    *user* is the folder of the user and *project* that of a project, whose settings of hosts may name a home that was
+    moved or deleted.
     """
     waiting = read_open(home.root)
     failing = [item for item in waiting.values() if item.failures]
@@ -28,21 +30,31 @@ def hosts_check(home: Home, user: Path) -> tuple[Literal["ok", "warning"], str]:
         names = ", ".join(sorted({item.host for item in failing}))
         lost = f"{counted(len(failing), 'session')} of {names} could not be saved: {failing[-1].problem}"
         return "warning", f"{lost}. The next hook tries again"
-    for host in HOSTS:
-        try:
-            path = settings_path(host, "user", user)
-        except SettingsUnreadable as error:
-            return "warning", f"{error}. {host} has no memory"
-        for root in absent_homes(path):
-            detail = f"the hooks in {path} name {root}, and no home is there, so {host} has no memory"
-            return (
-                "warning",
-                f"{detail}. `memory install {host}` names this home, `memory uninstall {host}` removes them",
-            )
+    places: dict[Scope, Path | None] = {"user": user, "project": project}
+    for host, (scope, place) in product(HOSTS, places.items()):
+        if place is not None and (problem := _settings_problem(host, scope, place)):
+            return "warning", problem
     last = _last_error(home)
     if last:
         return "warning", f"a hook failed: {last}. Once that is mended, remove {folder(home.root) / ERRORS}"
     return "ok", f"{counted(len(waiting), 'session')} of chat hosts not closed yet"
+
+
+def _settings_problem(host: str, scope: Scope, place: Path) -> str:
+    """Return what is wrong with the hooks in the settings of *host* for the user or the project in *place*."""
+    try:
+        path = settings_path(host, scope, place)
+    except SettingsElsewhere as error:
+        return f"{error}. {host} runs no hooks of ours there"
+    except SettingsUnreadable as error:
+        return f"{error}. {host} has no memory"
+    root = next(absent_homes(path), None)
+    if root is None:
+        return ""
+    option = " --scope project" if scope == "project" else ""
+    told = f"the hooks in {path} name {root}, and no home is there, so {host} has no memory"
+    advice = f"`memory install {host}{option}` names this home, `memory uninstall {host}{option}` removes them"
+    return f"{told}. {advice}"
 
 
 def _last_error(home: Home) -> str:

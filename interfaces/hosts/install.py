@@ -30,6 +30,7 @@ from .event import HOSTS
 from .json_text import JsonInsertion, JsonPart, JsonStyle, cut, insert, insertion, parts, spans_without, start_of_value
 
 __all__ = [
+    "Scope",
     "SettingsChange",
     "SettingsElsewhere",
     "SettingsUnreadable",

@@ -58,3 +58,16 @@ def test_settings_that_are_a_link_to_themselves_are_named(home: Home, tmp_path: 
     status, detail = hosts_check(home, tmp_path)
     assert status == "warning"
     assert f"{path} is a link that leads to itself" in detail
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_settings_of_the_project_at_hand_are_looked_at_as_well(home: Home, tmp_path: Path, host: str) -> None:
+    user, project = tmp_path / "user", tmp_path / "project"
+    path = settings_path(host, "project", project)
+    install(home, host, path, apply=True)
+    assert hosts_check(home, user, project)[0] == "ok"
+    path.write_text(path.read_text().replace(str(home.root), str(tmp_path / "gone")))
+    status, detail = hosts_check(home, user, project)
+    assert status == "warning"
+    assert f"`memory install {host} --scope project`" in detail
+    assert hosts_check(home, user)[0] == "ok"
