@@ -22,6 +22,8 @@ from agent_home.home import Home
 from agent_home.imports import import_messages
 from agent_home.store import transcript
 
+from .stored_items import MOST_LEVELS, levels
+
 __all__ = ["add_items", "items", "remove_items"]
 
 #: Key of a binary value in an item. Its base64 stands in the row's list of binaries.
@@ -56,8 +58,10 @@ def add_items(
         binaries: list[str] = []
         try:
             plain = json.loads(json.dumps(item, allow_nan=False))
-        except TypeError as error:
+        except (TypeError, RecursionError) as error:
             raise ValueError(f"an item is no JSON: {error}") from error
+        if levels(plain, most=MOST_LEVELS) > MOST_LEVELS:
+            raise ValueError(f"an item has more than {MOST_LEVELS} levels of lists and mappings")
         if f'"{_BINARY}"' not in json.dumps(plain):  # an item with such a mark of its own is kept as it is
             plain = _without_binaries(plain, binaries)
         row: dict[str, Any] = {"id": _new_id("i"), "ts": now.isoformat(), "audience": audience}

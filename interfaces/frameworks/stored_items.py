@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FOLDER",
     "MOST_HITS",
+    "MOST_LEVELS",
     "ItemChange",
     "ItemReader",
     "ItemRefused",
@@ -49,7 +50,7 @@ FOLDER = "Knowledge/store"
 #: Most hits that a search of the home gives.
 MOST_HITS = 1000
 #: Most levels of lists and mappings in a value. A walk through more would exceed Python's recursion limit.
-_MOST_LEVELS = 64
+MOST_LEVELS = 64
 _log = logging.getLogger(__name__)
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 #: A file name may hold 255 bytes, and ``.md`` belongs to it.
@@ -241,8 +242,8 @@ def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
         plain = dict(json.loads(json.dumps(dict(value), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ItemRefused(f"the value is no JSON: {error}. Store numbers, strings, lists and mappings") from error
-    if levels(plain, most=_MOST_LEVELS) > _MOST_LEVELS:
-        raise ItemRefused(f"the value has more than {_MOST_LEVELS} levels of lists and mappings. Store a flatter one")
+    if levels(plain, most=MOST_LEVELS) > MOST_LEVELS:
+        raise ItemRefused(f"the value has more than {MOST_LEVELS} levels of lists and mappings. Store a flatter one")
     return plain
 
 

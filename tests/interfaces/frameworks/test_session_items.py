@@ -63,3 +63,13 @@ def test_an_item_that_is_no_json_is_refused(home: Home, item: Any) -> None:
     with pytest.raises(ValueError, match="JSON"):
         add(home, (item, None))
     assert transcript.sessions(home) == []
+
+
+@pytest.mark.parametrize("depth", [70, 500, 100_000])
+def test_an_item_that_is_too_deep_is_refused_and_nothing_is_written(home: Home, depth: int) -> None:
+    deep: Any = {}
+    for _ in range(depth):
+        deep = {"a": deep}
+    with pytest.raises(ValueError, match="levels|no JSON"):
+        add(home, ({"n": 1}, None), (deep, None))
+    assert items(home, "talk", audience="owner") == []
