@@ -70,6 +70,6 @@ def test_an_item_that_is_too_deep_is_refused_and_nothing_is_written(home: Home, 
     deep: Any = {}
     for _ in range(depth):
         deep = {"a": deep}
-    with pytest.raises(ValueError, match="levels|no JSON"):
+    with pytest.raises(ValueError, match=r"levels|no JSON"):
         add(home, ({"n": 1}, None), (deep, None))
     assert items(home, "talk", audience="owner") == []
