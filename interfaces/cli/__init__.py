@@ -47,7 +47,7 @@ COMMANDS = {
         "list": ("interfaces.cli.commands.outputs:list_", "List stored outputs, newest first."),
         "refs": ("interfaces.cli.commands.outputs:refs", "List the outputs of a checkpoint or of a folder."),
         "stats": ("interfaces.cli.commands.outputs:stats", "Count stored outputs."),
-        "events": ("interfaces.cli.commands.events:events", "Show what happened in this home."),
+        "events": ("interfaces.cli.commands.events:events", "Show what happened in this home, oldest first."),
         "prune": ("interfaces.cli.commands.outputs:prune", "Drop old outputs."),
     },
     "Look back": {

@@ -319,11 +319,12 @@ def _match_strength(
 ) -> MatchStrength:
     """Return what speaks for the best passages. The model's vectors say little about a question in another script."""
     nearest = vectors.nearest
-    read = nearest is not None and query.chinese + query.cjk == 0
+    cjk = query.chinese + query.cjk > 0
+    read = nearest is not None and not cjk
     cosines = (*nearest.passages.values(), *nearest.windows.values()) if nearest is not None and read else ()
     return MatchStrength(
         information=ranking.information, cosine=max(cosines, default=0.0) if read else None, passages=words.indexed,
-        dated=bool(query.periods),
+        cjk=cjk, dated=bool(query.periods),
     )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ __all__ = ["MatchStrength", "is_relevant"]
 
 #: Least cosine of the nearest vector, plus the weight of the shared information.
 _FLOOR, _INFORMATION_WEIGHT = 0.48, 0.056
-#: Least shared information where no vector tells: without a model, and in scripts that the model does not read.
-_WORDS_FLOOR = 3.0
+#: Least shared information where no vector tells: without a model, and in scripts that the model does not read. Their
+#: words are short, and parts of them are words as well, so more is shared by chance.
+_WORDS_FLOOR, _CJK_FLOOR = 3.0, 4.8
 #: Passages of an index from which chance was measured. In a smaller one everything may be found.
 _LEAST_PASSAGES = 100
 
@@ -26,13 +27,14 @@ class MatchStrength:
     """Signs that the best passages answer the query.
 
     *information* is the rarity of the query's words that the best of them has, in nats. *cosine* is that of the nearest
-    vector, or ``None`` where no vector counts. *passages* is the size of the index. *dated* says that the query names
-    a day, which no word needs to repeat.
+    vector, or ``None`` where no vector counts. *passages* is the size of the index. *cjk* says that the query has
+    Chinese, Japanese or Korean letters, and *dated* that it names a day, which no word needs to repeat.
     """
 
     information: float
     cosine: float | None
     passages: int
+    cjk: bool = False
     dated: bool = False
 
 
@@ -47,5 +49,5 @@ def is_relevant(strength: MatchStrength) -> bool:
     if strength.dated or strength.passages < _LEAST_PASSAGES:
         return True
     if strength.cosine is None:
-        return strength.information >= _WORDS_FLOOR
+        return strength.information >= (_CJK_FLOOR if strength.cjk else _WORDS_FLOOR)
     return strength.cosine + _INFORMATION_WEIGHT * math.log1p(strength.information) >= _FLOOR

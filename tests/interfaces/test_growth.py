@@ -42,8 +42,9 @@ def test_who_turned_packing_off_is_not_reminded(home: Home, monkeypatch: pytest.
 
 def test_records_are_listed_with_their_sizes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     (home.machine / "audit-0001.jsonl").write_bytes(b"x" * 200_000)
+    (home.machine / "events-000001.jsonl").write_bytes(b"x" * 300_000)
     (home.machine / "index.db.corrupt-1").write_bytes(b"x" * 300_000)
-    assert growth.records_check(home) == ("ok", "audit 0.2 MB, copies of a damaged index 0.3 MB")
+    assert growth.records_check(home) == ("ok", "audit 0.2 MB, events 0.3 MB, copies of a damaged index 0.3 MB")
     monkeypatch.setattr(growth, "_LARGE_BYTES", 100_000)
     status, detail = growth.records_check(home)
     assert status == "warning"
