@@ -38,6 +38,21 @@ def test_a_near_vector_or_rare_words_are_enough() -> None:
     assert not is_relevant(MatchStrength(information=3.1, cosine=0.2, passages=1000))
 
 
+def test_short_words_of_chinese_share_more_by_chance() -> None:
+    assert not is_relevant(MatchStrength(information=3.1, cosine=None, passages=1000, cjk=True))
+    assert is_relevant(MatchStrength(information=5.0, cosine=None, passages=1000, cjk=True))
+
+
+@pytest.mark.parametrize(("query", "relevant"), [("收到，谢谢", False), ("锣鼓经常用的节奏型称为什么？", True)])
+def test_a_chinese_message_without_content_is_not_relevant(home: Home, query: str, relevant: bool) -> None:
+    said = [f"收到，第{n}箱货已经送到码头，谢谢" for n in range(239)]
+    turns = [*said, "锣鼓经常用的节奏型称为锣鼓点"]
+    messages = [Message(session="s", id=f"m{n}", content=text) for n, text in enumerate(turns)]
+    append(home, "s", messages, actor="test")
+    sync(home, RecallSettings(), None)
+    assert search(home, query, settings=RecallSettings(), mode="lexical").relevant is relevant
+
+
 def test_a_named_day_and_a_small_index_have_no_floor() -> None:
     assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=1000, dated=True))
     assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=99))
