@@ -14,7 +14,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from distill.close import close
 from distill.evidence.verification import verify
-from interfaces.health import examine
+from interfaces.doctor.health import examine
 from tests.agent_home.git.traps import Trapped, plain
 
 if TYPE_CHECKING:

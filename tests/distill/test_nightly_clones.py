@@ -23,7 +23,7 @@ from agent_home.store.transcript import Message
 from distill.close import close_all
 from distill.entries.citation import cite
 from distill.nightly import distill_home
-from interfaces.health import examine
+from interfaces.doctor.health import examine
 from tests.doomed import ForkServer
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill.close import close_all
 from distill.review.entry_losses import settle_losses
-from interfaces.health import examine
+from interfaces.doctor.health import examine
 from tests.doomed import ForkServer
 
 from .report import Finding, Report

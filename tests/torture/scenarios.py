@@ -21,7 +21,7 @@ from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
 from distill.close import close_all
 from distill.review.queue import waiting
-from interfaces.health import examine
+from interfaces.doctor.health import examine
 from recall.index.sync import sync
 from recall.settings import RecallSettings
 

@@ -12,7 +12,7 @@ from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from interfaces.repair import Repair
+    from interfaces.doctor.repair import Repair
 
 __all__ = ["doctor"]
 
@@ -37,8 +37,8 @@ def doctor(context: click.Context, invocation: Invocation, *, fix: bool) -> None
     killed command left, proposals that git cannot read and expired originals of messages, and installs the commit hook
     and the merge driver.
     """
-    from interfaces.health import examine
-    from interfaces.repair import repair
+    from interfaces.doctor.health import examine
+    from interfaces.doctor.repair import repair
 
     fixed = repair(invocation.home, invocation.moment) if fix else []
     checks = examine(invocation.home, invocation.moment)

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
-from interfaces.health import remedy
+from interfaces.doctor.health import remedy
 
 
 def run(home: Home, *arguments: str) -> Result:

@@ -94,7 +94,7 @@ def test_doctor_says_what_it_could_not_fix(home: Home, monkeypatch: pytest.Monke
     def refuse(home: Home) -> None:
         raise OSError("read-only")
 
-    monkeypatch.setattr("interfaces.repair.driver_state", refuse)
+    monkeypatch.setattr("interfaces.doctor.repair.driver_state", refuse)
     result = CliRunner().invoke(cli, ["doctor", "--fix", "--home", str(home.root)])
     assert "not fixed read-only" in result.stdout
     assert "not fixed" not in json.dumps([line for line in result.stdout.splitlines() if line.startswith("fixed")])

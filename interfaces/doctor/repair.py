@@ -18,7 +18,7 @@ from agent_home.lock import hold
 from agent_home.screening import originals
 from agent_home.store import losses, machine_state, proposals, recovery
 
-from .counts import counted
+from ..counts import counted
 
 __all__ = ["Repair", "repair"]
 

@@ -11,7 +11,7 @@ from agent_home.git import packing
 from agent_home.home import Home
 from agent_home.screening.originals import expired, kept_days
 
-from .counts import counted
+from ..counts import counted
 
 __all__ = ["originals_check", "packing_check", "records_check"]
 

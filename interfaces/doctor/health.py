@@ -40,10 +40,10 @@ from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 from guard.inference.passage_network import network_problem
 
-from .counts import counted
+from ..counts import counted
+from ..hosts.check import hosts_check
+from ..service.settings import ServeSettings
 from .growth import originals_check, packing_check, records_check
-from .hosts.check import hosts_check
-from .service.settings import ServeSettings
 from .state_checks import permissions_check, private_check, special_files_check, state_check
 
 __all__ = ["Check", "examine", "remedy"]

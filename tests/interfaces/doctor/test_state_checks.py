@@ -13,7 +13,7 @@ from agent_home.machine_key import key_path, machine_key
 from agent_home.store import machine_state
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request, assemble
-from interfaces.state_checks import permissions_check, special_files_check, state_check
+from interfaces.doctor.state_checks import permissions_check, special_files_check, state_check
 
 
 def git(home: Home, *arguments: str) -> None:

@@ -17,7 +17,7 @@ from agent_home.machine_key import key_path, machine_key
 from agent_home.screening.private_folders import IGNORE, uncovered
 from agent_home.store import machine_state, unverified
 
-from .counts import counted
+from ..counts import counted
 
 __all__ = ["permissions_check", "private_check", "special_files_check", "state_check"]
 

@@ -10,8 +10,8 @@ import pytest
 from agent_home.creation import create
 from agent_home.git import packing
 from agent_home.home import Home
-from interfaces import growth
-from interfaces.health import examine
+from interfaces.doctor import growth
+from interfaces.doctor.health import examine
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""Checks of a home for ``memory doctor``, and what it mends."""
