@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_home import storage
+from agent_home.checkpoints.pruning import prune
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, superseded_by
 from agent_home.errors import HomeError
@@ -43,7 +44,7 @@ from .summary.composition import NO_MODELS, Models
 __all__ = ["STEPS", "NightlyRun", "ReportedProposal", "distill_home"]
 
 #: The steps in their order, with the names that progress reports.
-STEPS = ("close", "verify", "consolidate", "archive", "govern", "report", "pack")
+STEPS = ("close", "verify", "consolidate", "archive", "govern", "prune", "report", "pack")
 #: Above this number of entries, a run compares by words alone, because computing vectors would take too long.
 MAX_EMBEDDED = 3000
 #: Most rounds of archiving in one context. Two are enough unless hundreds of entries leave at once.
@@ -86,7 +87,9 @@ def distill_home(
     settings = settings or home.manifest.settings("distill", DistillSettings)
     context = _StepContext(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
     result = NightlyRun()
-    steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
+    steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (
+        _close, _verify, _consolidate, _archive, _govern, _prune,
+    )  # fmt: skip
     with hold(home.machine / "nightly.lock"):
         if apply:
             with suppress(HomeError, OSError):  # the steps report it
@@ -108,6 +111,14 @@ def distill_home(
         result.packed = _pack(context)
         progress("pack", 1, 1)
     return result
+
+
+def _prune(context: _StepContext, result: NightlyRun) -> None:
+    """Drop outputs of tools and checkpoints that are old and that nothing refers to."""
+    days = context.settings.outputs_days
+    if days > 0:
+        done = prune(context.home, now=context.now, keep_days=days, apply=context.apply)
+        result.pruned = done.ids
 
 
 def _pack(context: _StepContext) -> str:

@@ -43,7 +43,8 @@ class NightlyRun:
     is known. *rechecked* are the entries whose evidence changed. *settled* were both in memory and in the archive.
     *interrupted* has the commits of an earlier run that was killed before its report. *failed* has sessions and steps.
     *report* is the path of the day's report, or empty.
-    *packed* says what became of git's loose objects, or would. It is empty where there was nothing to gain.
+    *packed* says what became of git's loose objects, or would. It is empty where there was nothing to gain. *pruned*
+    are outputs of tools that were dropped.
     """
 
     sessions: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class NightlyRun:
     commits: list[str] = field(default_factory=list)
     report: str = ""
     packed: str = ""
+    pruned: tuple[str, ...] = ()
 
     @property
     def idle(self) -> bool:

@@ -20,6 +20,7 @@ _LEAST: Mapping[str, int] = {
     "window_slack_s": 0,
     "max_topics": 0,
     "max_entries_per_section": 0,
+    "outputs_days": 0,
     "recurrence_days": 0,
     "max_items": 3,
     "archive_after_days": 1,
@@ -47,6 +48,8 @@ class DistillSettings:
             items stay in the daily log.
         archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily
             log is archived.
+        outputs_days: days after which the nightly run drops outputs of tools and checkpoints that nothing refers to. 0
+            keeps them.
         recurrence_days: days of daily logs that are searched for the topics of sections in ``recurring``.
         recurring: titles of sections whose entries need an earlier session with their topic.
         section_entries: largest number of entries in a section of ``MEMORY.md``. Beyond it, the least useful ones are
@@ -70,6 +73,7 @@ class DistillSettings:
     log_share: float = 0.35
     max_entries_per_section: int = 50
     archive_after_days: int = 90
+    outputs_days: int = 30
     recurrence_days: int = 30
     recurring: tuple[str, ...] = ()
     section_entries: int = 0

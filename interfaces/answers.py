@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agent_home.checkpoints.checkpoint import Checkpoint
     from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
     from agent_home.outputs.entry import StoredOutput
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from distill.review.queue import ReviewItem
     from recall.search.hybrid import Hit, SearchResult
 
+    from .folder_status import FolderStatusFile
     from .home_status import HomeStatus
 
 __all__ = [
+    "checkpoint_answer",
     "cited_answer",
     "closed_all_answer",
     "closed_answer",
@@ -40,6 +43,7 @@ __all__ = [
     "remembered_answer",
     "search_answer",
     "status_answer",
+    "status_file_answer",
     "waiting_answer",
 ]
 
@@ -162,6 +166,24 @@ def output_stats_answer(found: OutputStats) -> dict[str, Any]:
         **{name: dict(getattr(found, name).most_common()) for name in ("types", "tools", "tags")},
         "oldest": found.oldest,
         "newest": found.newest,
+    }
+
+
+def checkpoint_answer(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return a checkpoint."""
+    return dataclasses.asdict(checkpoint)
+
+
+def status_file_answer(found: FolderStatusFile) -> dict[str, Any]:
+    """Return what a status file says."""
+    status = found.status
+    return {
+        "path": str(found.path),
+        "phase": status.field("Phase"),
+        "state": status.field("State"),
+        "updated": status.field("Updated"),
+        "tasks": [dataclasses.asdict(task) for task in status.tasks],
+        "references": [dataclasses.asdict(reference) for reference in status.references],
     }
 
 

@@ -20,6 +20,7 @@ from agent_home.last_manifest import with_last_manifest
 from .indexing import home_embedder, index_changes
 
 if TYPE_CHECKING:
+    from agent_home.checkpoints.checkpoint import Checkpoint
     from agent_home.documents.entry import Entry
     from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
@@ -410,8 +411,7 @@ class AgentHome:
             now: the time at which it is stored.
 
         Raises:
-            ValueError: a label is refused by the guard.
-            GuardRefused: the guard cannot run. Nothing was stored.
+            GuardRefused: the guard refuses a label, or cannot run. Nothing was stored.
         """
         from agent_home.events.recording import record_event
         from agent_home.outputs.store import store_output
@@ -461,6 +461,50 @@ class AgentHome:
         parts = output_content(home, found) if chunk is None else iter([output_chunk(home, found, chunk)])
         record_event(home, "fetch", session=found.session, output=found.id, chunk=chunk)
         return parts
+
+    def make_checkpoint(
+        self,
+        *,
+        folder: Path | None = None,
+        notes: str = "",
+        phase: str = "",
+        depends: Sequence[str] = (),
+        session: str = "",
+        now: datetime | None = None,
+    ) -> Checkpoint:
+        """Note where the work in *folder* stands, by reference, and return the checkpoint.
+
+        Args:
+            folder: the folder of the work. Without it, the working folder.
+            notes: what to remember about it.
+            phase: the phase of the work. Without it, that of the folder's ``STATUS.md``.
+            depends: what the work rests on.
+            session: the session in which it is made.
+            now: when.
+
+        Raises:
+            GuardRefused: the guard refuses a text, or cannot run.
+        """
+        from agent_home.checkpoints.making import make_checkpoint
+        from agent_home.events.recording import record_event
+
+        home = self._fresh()
+        made = make_checkpoint(
+            home, now=now or present(), folder=folder or Path.cwd(), notes=notes, phase=phase, depends=depends,
+            session=session,
+        )  # fmt: skip
+        record_event(home, "checkpoint", session=session, now=now, checkpoint=made.id, outputs=made.outputs)
+        return made
+
+    def checkpoint(self, name: str = "") -> Checkpoint:
+        """Return the checkpoint *name*, or the newest one. ``agent_home.checkpoints.rendering`` makes texts of it.
+
+        Raises:
+            NoSuchCheckpoint, CheckpointDamaged: there is none, or it cannot be read.
+        """
+        from agent_home.checkpoints.checkpoint import find_checkpoint
+
+        return find_checkpoint(self._fresh(), name)
 
     def log_execution(
         self, session_id: str, event_type: str, details: Mapping[str, Any], *, now: datetime | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["main"]
+__all__ = ["checkpoint", "main"]
 
 
 def main() -> None:
@@ -29,3 +29,9 @@ def main() -> None:
 
         start_if_allowed(root)
     run_here()
+
+
+def checkpoint() -> None:
+    """Run ``memory checkpoint``, as the console script ``checkpoint`` does."""
+    sys.argv[1:1] = ["checkpoint"]
+    main()

@@ -11,23 +11,13 @@ import time
 import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agent_home import storage
-from agent_home.errors import Locked
-from agent_home.home import MEMORY, Home
+from agent_home.home import Home
 
-from .answers import closed_answer
-from .api import AgentHome
-
-if TYPE_CHECKING:
-    from distill.closing_result import Closed
-
-__all__ = ["PromisedClosing", "keep_promise", "left_closings", "promise"]
+__all__ = ["PromisedClosing", "forget_promise", "left_closings", "promise"]
 
 _FOLDER = "promised-closings"
-#: Times that a closing waits for the lock of the home.
-_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,34 +62,9 @@ def left_closings(home: Home) -> list[PromisedClosing]:
     return sorted(found, key=lambda row: (row.at, row.id))
 
 
-def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
-    """Close the session, and return the answer for the one who asked.
-
-    The promise is kept then, whatever became of it. One that finds the home locked is tried again, and stays for the
-    next service if the home stays locked.
-
-    Raises:
-        HomeError, DistillError: see :meth:`interfaces.api.AgentHome.close`.
-    """
-    try:
-        done = _closed(home, promised.session)
-    except Locked:
-        raise
-    except Exception:
-        storage.remove(_path(home, promised.id))
-        raise
+def forget_promise(home: Home, promised: PromisedClosing) -> None:
+    """Drop a promise that is kept."""
     storage.remove(_path(home, promised.id))
-    return closed_answer(done) if home.may_read(MEMORY, promised.audience) else {"session": promised.session}
-
-
-def _closed(home: Home, session: str) -> Closed:
-    """Close *session*. Each try waits for the lock, which other closings of a busy service may hold for long."""
-    for _ in range(_TRIES - 1):
-        try:
-            return AgentHome(home).close(session)
-        except Locked:
-            continue
-    return AgentHome(home).close(session)
 
 
 def _path(home: Home, job_id: str) -> Path:

@@ -63,6 +63,8 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "the event log, machine state: lines of ids and counts, and full files of it",
         {"os.write", "?.rename", "path.unlink"},
     ),
+    "agent_home.checkpoints.checkpoint": ("the name of a checkpoint that is being made", {"lock.unlink"}),
+    "interfaces.folder_status": ("the staged STATUS.md of a folder that a person names", {"staged.unlink"}),
     "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
     "agent_home.outputs.pruning": ("outputs that are old, when a person asks for it", {"path.unlink"}),
     "recall.embedding.model": (
@@ -141,6 +143,8 @@ STORERS = {
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "agent_home.outputs.blobs": "contents of outputs: screened, never in git, each under a name of its own",
     "agent_home.outputs.store": "records of outputs: screened, never in git, each under a name of its own",
+    "agent_home.checkpoints.checkpoint": "records of checkpoints: screened, never in git, each under a name of its own",
+    "interfaces.folder_status": "the STATUS.md of a folder that a person names, screened, never memory",
     "interfaces.promised_closings": "closings that a service has promised, machine state",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
     "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,9 +35,17 @@ class PrunedOutputs:
 
 
 def prune_outputs(
-    home: Home, *, now: datetime, keep_days: int | None = None, keep_entries: int | None = None, apply: bool
+    home: Home,
+    *,
+    now: datetime,
+    keep_days: int | None = None,
+    keep_entries: int | None = None,
+    named: Collection[str] = (),
+    apply: bool,
 ) -> PrunedOutputs:
     """Drop outputs older than *keep_days* days, and those beyond the newest *keep_entries*. References keep an output.
+
+    So do the ids *named*.
 
     Without *apply*, only say which. Contents that no record names any more are deleted, too.
     """
@@ -44,7 +53,7 @@ def prune_outputs(
     dropped: list[str] = []
     kept_digests: set[str] = set()
     kept = kept_by_reference = 0
-    referenced = _referenced(home)
+    referenced = _referenced(home) | set(named)
     for output in outputs(home):
         due = (before and output.ts < before) or (keep_entries is not None and kept >= keep_entries)
         if due and output.id not in referenced:

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 
 from .. import storage
+from ..errors import GuardRefused
 from ..home import Home
 from ..screening.service import ScreeningService
 from .blobs import BlobWriter
@@ -54,8 +55,7 @@ def store_output(
     Secrets and personal data are replaced before anything is written. *progress* gets the number of bytes so far.
 
     Raises:
-        ValueError: a tag, tool or command is refused by the guard.
-        GuardRefused: the guard cannot run. Nothing was stored.
+        GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
         OSError: the disk is full, or the home cannot be written. Nothing was stored.
     """
     screening = ScreeningService(home)
@@ -175,16 +175,15 @@ def _label(screening: ScreeningService, text: str) -> str:
     """Return *text* on one line, as the guard lets it into prompts.
 
     Raises:
-        ValueError: it does not.
+        GuardRefused: it does not.
     """
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     if not line:
         return ""
     verdict = screening.verdict("outputs/x.txt", line, "tool")
     if not verdict.stored:
-        raise ValueError(
-            f"the guard does not let a tag, tool, session, folder or command be called that: {verdict.findings[0].rule}"
-        )
+        why = f"no tag, tool, session, folder or command may be called that ({verdict.findings[0].rule})"
+        raise GuardRefused("outputs/", why)
     return verdict.text
 
 

@@ -45,6 +45,11 @@ COMMANDS = {
         "log": ("interfaces.cli.commands.outputs:log", "Store what a tool printed, and print its id."),
         "fetch": ("interfaces.cli.commands.outputs:fetch", "Print an output, its summary or a part of it."),
         "list": ("interfaces.cli.commands.outputs:list_", "List stored outputs, newest first."),
+        "checkpoint": (
+            "interfaces.cli.commands.checkpoint:checkpoint",
+            "Note where work stands, and go on from there.",
+        ),
+        "status": ("interfaces.cli.commands.status:status", "Keep the state of work in a folder's STATUS.md."),
         "refs": ("interfaces.cli.commands.outputs:refs", "List the outputs of a checkpoint or of a folder."),
         "stats": ("interfaces.cli.commands.outputs:stats", "Count stored outputs."),
         "events": ("interfaces.cli.commands.events:events", "Show what happened in this home, oldest first."),
@@ -86,7 +91,6 @@ COMMANDS = {
 #: Names of commands of other tools, and the commands here that answer the same question.
 OTHER_NAMES = {
     "show": ("history", "review show"),
-    "status": ("doctor", "review"),
 }
 
 

@@ -35,7 +35,10 @@ MEANINGS: Mapping[int, str] = {
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": WRONG_USAGE,
     "agent_home.errors.NoSuchEntry": 2,
+    "agent_home.checkpoints.checkpoint.CheckpointDamaged": 7,
+    "agent_home.checkpoints.checkpoint.NoSuchCheckpoint": 2,
     "agent_home.events.recording.EventRefused": 2,
+    "interfaces.folder_status.StatusUnusable": 2,
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,
     "agent_home.errors.NoSuchRevision": 2,

@@ -9,7 +9,8 @@ from agent_home.home import Home
 from distill.closing_result import Closed
 from distill.errors import NoSuchSession
 from interfaces.api import AgentHome
-from interfaces.promised_closings import keep_promise, left_closings, promise
+from interfaces.kept_promises import keep_promise
+from interfaces.promised_closings import left_closings, promise
 
 
 def test_promises_come_back_in_order_and_go_when_they_are_kept(home: Home) -> None:

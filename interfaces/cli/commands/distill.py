@@ -148,6 +148,7 @@ def _data(result: _HomeResult, *, dry_run: bool) -> dict[str, Any]:
         "failed": _problems(result),
         "commits": list(night.commits),
         "packed": night.packed,
+        "pruned": list(night.pruned),
     }
 
 
@@ -164,6 +165,8 @@ def _lines(results: Sequence[_HomeResult], *, dry_run: bool) -> Iterator[str]:
         )
         yield f"{lead}{'Dry run: ' if dry_run else ''}{'nothing to do' if night.idle else counts}"
         yield from _named(night)
+        if night.pruned:
+            yield f"  {'would drop' if dry_run else 'dropped'} {len(night.pruned)} old outputs of tools"
         if night.packed:
             yield f"  {'would pack ' if dry_run else ''}git: {night.packed}"
         if night.report and not dry_run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -150,11 +150,17 @@ def list_(invocation: Invocation, limit: int, **wanted: Any) -> None:
 def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int) -> None:
     """List the outputs of a checkpoint or of a folder.
 
-    The newest come first, each with its summary's first line and its tokens.
+    Those of a checkpoint are the ones that it refers to, and those that were stored for it. ckpt-latest is the newest
+    checkpoint. The newest come first, each with its summary's first line and its tokens.
     """
-    if not (checkpoint or directory):
+    if bool(checkpoint) == bool(directory):
         raise click.UsageError("name --checkpoint ID or --directory DIR")
-    _show_list(invocation, {"checkpoint": checkpoint, "directory": directory}, limit)
+    if not checkpoint:
+        _show_list(invocation, {"directory": directory}, limit)
+        return
+    from agent_home.checkpoints.referring import outputs_of_checkpoint
+
+    _show_outputs(invocation, list(outputs_of_checkpoint(invocation.home, checkpoint, limit=limit)))
 
 
 @home_command("stats", examples=(("Count outputs and what they take", "memory stats"),))
@@ -182,11 +188,12 @@ def stats(invocation: Invocation) -> None:
 def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, apply: bool) -> None:
     """Drop old outputs.
 
-    One that a Markdown file of the home names is kept. Without --apply, nothing is changed.
+    One that a Markdown file of the home or one of the three newest checkpoints names is kept, and so are these
+    checkpoints. Without --apply, nothing is changed.
     """
-    from agent_home.outputs.pruning import prune_outputs
+    from agent_home.checkpoints.pruning import prune as prune_home
 
-    done = prune_outputs(
+    done = prune_home(
         invocation.home, now=invocation.moment, keep_days=keep_days, keep_entries=keep_entries, apply=apply
     )
     verb = "dropped" if apply else "would drop"
@@ -227,7 +234,10 @@ def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int) ->
 
     given = {name: value or "" for name, value in wanted.items()}
     given["directory"] = _folder(given.get("directory", ""))
-    found = list(outputs(invocation.home, OutputFilter(**given), limit=limit))
+    _show_outputs(invocation, list(outputs(invocation.home, OutputFilter(**given), limit=limit)))
+
+
+def _show_outputs(invocation: Invocation, found: Sequence[StoredOutput]) -> None:
     lines = [_line(output) for output in found] or ["no output fits"]
     invocation.show({"outputs": [output_answer(output) for output in found]}, lines)
 

@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse, Response
 
 from agent_home.home import Home
 from interfaces.answers import imported_answer
-from interfaces.promised_closings import PromisedClosing, keep_promise, promise
+from interfaces.kept_promises import keep_promise
+from interfaces.promised_closings import PromisedClosing, promise
 
 from .activity import Activity
 from .bodies import MessagesBody

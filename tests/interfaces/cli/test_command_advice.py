@@ -27,7 +27,6 @@ def run(home: Home, *arguments: str) -> Result:
         (("search", "x", "--in", "memroy"), "no layer 'memroy'. Did you mean 'memory'? See"),
         (("close", "design"), "Run `memory search` or list sessions/"),
         (("review", "show", "q-7c2"), "Nothing else does"),
-        (("status",), "Did you mean 'doctor' or 'review'?"),
         (("show", "KD-FKGH"), "Did you mean 'history' or 'review show'?"),
         (("diff", "KD-FKGH"), "`memory history KD-FKGH` shows an entry"),
         (("diff", "HEAD~1", "HEAD"), "write HEAD~1..HEAD"),

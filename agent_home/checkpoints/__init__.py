@@ -1,0 +1,1 @@
+"""Checkpoints: what an agent needs after its context was reset, by reference."""

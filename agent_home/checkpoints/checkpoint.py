@@ -1,0 +1,211 @@
+"""Own the record of a checkpoint, and where it lies.
+
+Records are JSON files in ``outputs/checkpoints/``. They hold ids, counts and single lines, and no content of an output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .. import storage
+from ..errors import HomeError
+from ..home import Home
+
+__all__ = [
+    "CHECKPOINT_ID",
+    "LATEST",
+    "Checkpoint",
+    "CheckpointDamaged",
+    "FolderStatus",
+    "NoSuchCheckpoint",
+    "OpenThread",
+    "OutputReference",
+    "checkpoints",
+    "drop_checkpoint",
+    "find_checkpoint",
+    "save_checkpoint",
+]
+
+#: ``ckpt-YYYYMMDD-HHMMSS``, with the local time at which it was made.
+CHECKPOINT_ID = re.compile(r"ckpt-\d{8}-\d{6}")
+#: Stands for the newest checkpoint.
+LATEST = "ckpt-latest"
+_FOLDER = "outputs/checkpoints"
+_VERSION = 1
+Row = TypeVar("Row")
+
+
+class NoSuchCheckpoint(HomeError):
+    """No checkpoint has that id."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no checkpoint {name!r}. `memory checkpoint list` shows what is there")
+
+
+class CheckpointDamaged(HomeError):
+    """The record of a checkpoint cannot be read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is damaged. Remove {_FOLDER}/{name}.json, and load the checkpoint before it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputReference:
+    """An output of a tool by its id, with the first line of its summary and its size."""
+
+    output: str
+    headline: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderStatus:
+    """The status of a folder. *task* is the open task that was added last, and *open_tasks* counts all of them."""
+
+    folder: str
+    phase: str
+    state: str
+    task: str
+    open_tasks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenThread:
+    """An open thread of MEMORY.md."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The state of work at one time.
+
+    Attributes:
+        id: its name (:data:`CHECKPOINT_ID`).
+        ts: when it was made, ISO 8601.
+        notes: what the one who made it said.
+        phase: the phase of the work.
+        directory: the folder in which it was made.
+        branch: the branch that git had checked out there, or empty.
+        commit: the commit of HEAD there, or empty.
+        depends: what the work rests on, as the one who made it said.
+        session: the session in which it was made.
+        threads: open threads of memory, newest first.
+        statuses: of the folders below *directory*.
+        references: the newest outputs, newest first.
+        outputs: number of outputs that there are.
+        tokens: tokens of all of them.
+    """
+
+    id: str
+    ts: str
+    notes: str = ""
+    phase: str = ""
+    directory: str = ""
+    branch: str = ""
+    commit: str = ""
+    depends: tuple[str, ...] = ()
+    session: str = ""
+    threads: tuple[OpenThread, ...] = ()
+    statuses: tuple[FolderStatus, ...] = ()
+    references: tuple[OutputReference, ...] = ()
+    outputs: int = 0
+    tokens: int = 0
+
+
+def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime) -> Checkpoint:
+    """Write the checkpoint that *make* returns for a new id, and return it.
+
+    Two checkpoints of one second get the names of that second and of the next.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    moment = now
+    storage.make_folder(home.root / _FOLDER)
+    while not storage.create(_path(home, f"ckpt-{moment:%Y%m%d-%H%M%S}").with_suffix(".lock")):
+        moment += timedelta(seconds=1)
+    name = f"ckpt-{moment:%Y%m%d-%H%M%S}"
+    lock, path = _path(home, name).with_suffix(".lock"), _path(home, name)
+    try:
+        if path.exists():
+            return save_checkpoint(home, make, moment + timedelta(seconds=1))
+        made = make(name)
+        staged = path.with_name(f".{path.name}.tmp")
+        storage.stage(staged, json.dumps({"version": _VERSION, **asdict(made)}).encode() + b"\n")
+        storage.replace(staged, path)
+    finally:
+        lock.unlink(missing_ok=True)
+    return made
+
+
+def find_checkpoint(home: Home, name: str = LATEST) -> Checkpoint:
+    """Return the checkpoint *name*, or the newest one for :data:`LATEST` and an empty name.
+
+    Raises:
+        NoSuchCheckpoint: there is none.
+        CheckpointDamaged: its record cannot be read.
+    """
+    names = list(_names(home))
+    wanted = names[0] if name in {"", LATEST} and names else name
+    if wanted not in names:
+        raise NoSuchCheckpoint(name or LATEST)
+    return _read(home, wanted)
+
+
+def checkpoints(home: Home) -> Iterator[Checkpoint]:
+    """Yield the checkpoints, newest first. A damaged one is left out."""
+    for name in _names(home):
+        with suppress(CheckpointDamaged):
+            yield _read(home, name)
+
+
+def drop_checkpoint(home: Home, name: str) -> None:
+    """Delete the record of the checkpoint *name*."""
+    storage.remove(_path(home, name))
+
+
+def _names(home: Home) -> list[str]:
+    """Return the ids, newest first."""
+    found = (path.stem for path in (home.root / _FOLDER).glob("ckpt-*.json"))
+    return sorted((name for name in found if CHECKPOINT_ID.fullmatch(name)), reverse=True)
+
+
+def _path(home: Home, name: str) -> Path:
+    return home.root / _FOLDER / f"{name}.json"
+
+
+def _read(home: Home, name: str) -> Checkpoint:
+    try:
+        row: dict[str, Any] = json.loads(storage.read_bytes(_path(home, name)))
+        if row.pop("version") != _VERSION or row["id"] != name:
+            raise CheckpointDamaged(name)
+        row["threads"] = tuple(_row(OpenThread, item) for item in row["threads"])
+        row["statuses"] = tuple(_row(FolderStatus, item) for item in row["statuses"])
+        row["references"] = tuple(_row(OutputReference, item) for item in row["references"])
+        row["depends"] = tuple(map(str, row["depends"]))
+        return _row(Checkpoint, row)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CheckpointDamaged(name) from error
+
+
+def _row(kind: type[Row], values: Mapping[str, Any]) -> Row:
+    """Return *values* as a *kind*, if each has the type of its field.
+
+    Raises:
+        TypeError: one has not.
+    """
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.type == "str" and not isinstance(values[field.name], str):
+            raise TypeError(field.name)
+        if field.type == "int" and type(values[field.name]) is not int:
+            raise TypeError(field.name)
+    return kind(**values)

@@ -1,0 +1,126 @@
+"""Own how a ``STATUS.md`` outside the home is read and written: screened, whole or not at all, and only that file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agent_home import storage
+from agent_home.checkpoints.making import MOST_STATUS_BYTES, folder_statuses
+from agent_home.checkpoints.rendering import status_line
+from agent_home.documents.status_file import STATUS_FILE, ContextReference, StatusFile
+from agent_home.errors import GuardRefused, HomeError
+from agent_home.home import Home
+from agent_home.outputs.reading import find_output
+from agent_home.screening.service import ScreeningService
+
+__all__ = ["FolderStatusFile", "StatusUnusable", "read_status", "status_lines", "status_tree", "update_status"]
+
+
+class StatusUnusable(HomeError):
+    """A status file cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderStatusFile:
+    """A status file and where it lies."""
+
+    path: Path
+    status: StatusFile
+
+
+def read_status(folder: Path) -> FolderStatusFile:
+    """Return the status of *folder*.
+
+    Raises:
+        StatusUnusable: there is none, or it is no text.
+    """
+    path = folder / STATUS_FILE
+    if not path.exists():
+        raise StatusUnusable(f"no {STATUS_FILE} in {folder}. `memory status update {folder} --task TEXT` makes one")
+    return FolderStatusFile(path=path, status=_read(path))
+
+
+def update_status(
+    home: Home,
+    folder: Path,
+    *,
+    now: datetime,
+    task: str = "",
+    done: bool = False,
+    phase: str = "",
+    state: str = "",
+    references: Sequence[str] = (),
+) -> FolderStatusFile:
+    """Change what is given in the status file of *folder*, which is made if it is not there.
+
+    Raises:
+        StatusUnusable: the folder is absent, or the file is no text or leads elsewhere.
+        GuardRefused: the guard refuses a text.
+        NoSuchOutput: a reference is to no output.
+        OSError: the file cannot be written.
+    """
+    if not folder.is_dir():
+        raise StatusUnusable(f"{folder} is no folder")
+    path, screening = folder / STATUS_FILE, ScreeningService(home)
+    if path.is_symlink():
+        raise StatusUnusable(f"{path} is a link. Put a file in its place")
+    status = _read(path) if path.exists() else StatusFile("")
+    given = (("Phase", phase), ("State", state))
+    for name, value in given:
+        if value:
+            status = status.with_field("Phase" if name == "Phase" else "State", _line(screening, value))
+    if task:
+        status = status.with_task(_line(screening, task), done=done)
+    for name in references:
+        output = find_output(home, name)
+        headline = (output.tool or ", ".join(output.tags) or output.type).replace("`", "")
+        status = status.with_reference(ContextReference(name=headline, output=output.id, tokens=output.tokens))
+    status = status.with_field("Updated", now.isoformat(sep=" ", timespec="minutes"))
+    staged = path.with_name(f".{STATUS_FILE}.tmp")
+    try:
+        storage.stage(staged, status.text.encode("utf-8", "surrogateescape"), mode=0o666)
+        storage.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
+    return FolderStatusFile(path=path, status=status)
+
+
+def status_lines(found: FolderStatusFile) -> list[str]:
+    """Return a status file as a person reads it."""
+    status = found.status
+    fields = [f"{name}: {status.field(name)}" for name in ("Phase", "State", "Updated") if status.field(name)]
+    tasks = [f"[{'x' if task.done else ' '}] {task.text}" for task in status.tasks]
+    references = [f"{item.name}: {item.output} ({item.tokens} tokens)" for item in status.references]
+    return [str(found.path), *fields, *tasks, *references]
+
+
+def status_tree(home: Home, folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return a line and the JSON of each status file in *folder* and below."""
+    return [(status_line(status), dataclasses.asdict(status)) for status in folder_statuses(home, folder)]
+
+
+def _read(path: Path) -> StatusFile:
+    try:
+        if path.stat().st_size > MOST_STATUS_BYTES:
+            raise StatusUnusable(f"{path} is larger than {MOST_STATUS_BYTES >> 10} KB. It is no status")
+        return StatusFile(storage.read_bytes(path).decode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise StatusUnusable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _line(screening: ScreeningService, text: str) -> str:
+    """Return *text* on one line, as the guard stores it.
+
+    Raises:
+        GuardRefused: it does not.
+    """
+    line = " ".join(text.split())
+    verdict = screening.verdict("outputs/x.txt", line, "agent")
+    if not verdict.stored:
+        raise GuardRefused(STATUS_FILE, f"it is no task, phase or state ({verdict.findings[0].rule})")
+    return verdict.text

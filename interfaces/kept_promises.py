@@ -1,0 +1,50 @@
+"""Own how a promised closing is done: again while the home is locked, and once for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent_home.errors import Locked
+from agent_home.home import MEMORY, Home
+
+from .answers import closed_answer
+from .api import AgentHome
+from .promised_closings import PromisedClosing, forget_promise
+
+if TYPE_CHECKING:
+    from distill.closing_result import Closed
+
+__all__ = ["keep_promise"]
+
+#: Times that a closing waits for the lock of the home.
+_TRIES = 4
+
+
+def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
+    """Close the session, and return the answer for the one who asked.
+
+    The promise is kept then, whatever became of it. One that finds the home locked is tried again, and stays for the
+    next service if the home stays locked.
+
+    Raises:
+        HomeError, DistillError: see :meth:`interfaces.api.AgentHome.close`.
+    """
+    try:
+        done = _closed(home, promised.session)
+    except Locked:
+        raise
+    except Exception:
+        forget_promise(home, promised)
+        raise
+    forget_promise(home, promised)
+    return closed_answer(done) if home.may_read(MEMORY, promised.audience) else {"session": promised.session}
+
+
+def _closed(home: Home, session: str) -> Closed:
+    """Close *session*. Each try waits for the lock, which other closings of a busy service may hold for long."""
+    for _ in range(_TRIES - 1):
+        try:
+            return AgentHome(home).close(session)
+        except Locked:
+            continue
+    return AgentHome(home).close(session)
