@@ -134,6 +134,7 @@ def output_answer(output: StoredOutput) -> dict[str, Any]:
         "tool": output.tool,
         "command": output.command,
         "exit_code": output.exit_code,
+        "author": output.author,
         "bytes": output.length,
         "tokens": output.tokens,
         "lines": output.lines,

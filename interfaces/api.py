@@ -392,6 +392,7 @@ class AgentHome:
         tool: str = "",
         command: str = "",
         exit_code: int | None = None,
+        author: str = "",
         progress: Callable[[int], None] = lambda _bytes: None,
         now: datetime | None = None,
     ) -> StoredOutput:
@@ -407,6 +408,7 @@ class AgentHome:
             tool: the tool that printed it.
             command: how the tool was called.
             exit_code: how the tool ended.
+            author: the participant who stores it. Then no prompt and no search shows it.
             progress: gets the number of bytes so far.
             now: the time at which it is stored.
 
@@ -421,7 +423,7 @@ class AgentHome:
         stored = store_output(
             home, (data,) if isinstance(data, bytes) else data, now=now or present(), type=type, tags=tags,
             directory=directory, checkpoint=checkpoint, session=session, tool=tool, command=command,
-            exit_code=exit_code, progress=progress,
+            exit_code=exit_code, author=author, progress=progress,
         )  # fmt: skip
         record_event(
             home, "output", session=stored.session, now=now, output=stored.id, tokens=stored.tokens,

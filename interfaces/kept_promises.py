@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_home.errors import Locked
 from agent_home.home import MEMORY, Home
+from distill.errors import EmptySession, NoSuchSession
 
 from .answers import closed_answer
 from .api import AgentHome
@@ -23,17 +24,15 @@ _TRIES = 4
 def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
     """Close the session, and return the answer for the one who asked.
 
-    The promise is kept then, whatever became of it. One that finds the home locked is tried again, and stays for the
-    next service if the home stays locked.
+    The promise is kept then, or there is no such session any more. After any other error, such as a full disk, a locked
+    home or a branch that is checked out for a moment, it stays for the next try.
 
     Raises:
         HomeError, DistillError: see :meth:`interfaces.api.AgentHome.close`.
     """
     try:
         done = _closed(home, promised.session)
-    except Locked:
-        raise
-    except Exception:
+    except (NoSuchSession, EmptySession):
         forget_promise(home, promised)
         raise
     forget_promise(home, promised)

@@ -18,6 +18,8 @@ from agent_home.home import Home
 __all__ = ["PromisedClosing", "forget_promise", "left_closings", "promise"]
 
 _FOLDER = "promised-closings"
+#: Seconds after which a closing that always failed is given up. Its transcript stays.
+_KEPT_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +45,16 @@ def promise(home: Home, session: str, *, caller: str, audience: str) -> Promised
     made = PromisedClosing(id=uuid.uuid4().hex[:16], session=session, caller=caller, audience=audience, at=time.time())
     path = _path(home, made.id)
     staged = path.with_suffix(".tmp")
-    storage.stage(staged, json.dumps(asdict(made)).encode())
-    storage.replace(staged, path)
+    try:
+        storage.stage(staged, json.dumps(asdict(made)).encode())
+        storage.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
     return made
 
 
 def left_closings(home: Home) -> list[PromisedClosing]:
-    """Return the closings that an earlier service of *home* promised and did not do, oldest first."""
+    """Return the closings that were promised in *home* and are not done, oldest first. Each is kept for 30 days."""
     found = []
     for path in (home.machine / _FOLDER).glob("*.json"):
         try:
@@ -57,8 +62,12 @@ def left_closings(home: Home) -> list[PromisedClosing]:
         except (OSError, ValueError, TypeError, RecursionError):
             continue
         texts = (row.id, row.session, row.caller, row.audience)
-        if all(isinstance(text, str) for text in texts) and isinstance(row.at, float) and path.stem == row.id:
-            found.append(row)
+        if not (all(isinstance(text, str) for text in texts) and isinstance(row.at, float) and path.stem == row.id):
+            continue
+        if time.time() - row.at > _KEPT_S:
+            path.unlink(missing_ok=True)
+            continue
+        found.append(row)
     return sorted(found, key=lambda row: (row.at, row.id))
 
 

@@ -57,13 +57,17 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.outputs.blobs": (
         "contents of outputs, which git does not track, each under a name of its own",
-        {"os.open", "os.fdopen", "self._staged.unlink"},
+        {"os.open", "os.fdopen", "self._staged.unlink", "path.unlink"},
     ),
     "agent_home.events.recording": (
         "the event log, machine state: lines of ids and counts, and full files of it",
         {"os.write", "?.rename", "path.unlink"},
     ),
     "agent_home.checkpoints.checkpoint": ("the name of a checkpoint that is being made", {"lock.unlink"}),
+    "interfaces.promised_closings": (
+        "promises that are a month old, and staged ones",
+        {"path.unlink", "staged.unlink"},
+    ),
     "interfaces.folder_status": ("the staged STATUS.md of a folder that a person names", {"staged.unlink"}),
     "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
     "agent_home.outputs.pruning": ("outputs that are old, when a person asks for it", {"path.unlink"}),
@@ -80,7 +84,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         {"os.open", "os.write", "os.ftruncate", "?.unlink", "path.unlink"},
     ),
     "interfaces.hosts.transcript_tail": ("reads the file of a host without a wait", {"os.open"}),
-    "interfaces.hosts.install": ("the settings of a chat host that a person names", {"target.unlink", "folder.rmdir"}),
+    "interfaces.hosts.install": (
+        "the settings of a chat host that a person names",
+        {"target.unlink", "staged.unlink", "folder.rmdir"},
+    ),
     "interfaces.service.forwarding.client": ("the null device", {"os.open"}),
     "interfaces.service.server": ("the socket of the service, machine state, under its lock", {"place.unlink"}),
     "interfaces.service.forwarding.socket_place": ("a folder, for a short name of a socket in it", {"os.open"}),

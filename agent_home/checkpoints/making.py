@@ -57,7 +57,7 @@ def make_checkpoint(
     """
     screening = ScreeningService(home)
     statuses = tuple(islice(folder_statuses(home, folder), _MOST_STATUSES))
-    found = [*outputs(home)]
+    found = [output for output in outputs(home) if not output.author]
     branch, commit = _revision(folder)
 
     def made(name: str) -> Checkpoint:

@@ -6,12 +6,13 @@ and on the disk, so a killed writer leaves nothing but a file with another name.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -22,12 +23,13 @@ from .. import storage
 from ..home import Home
 from .entry import OutputChunk, OutputDamaged
 
-__all__ = ["BlobWriter", "blob_path", "blobs", "leftovers", "read_chunk"]
+__all__ = ["BlobWriter", "blob_path", "blobs", "drop_unused", "is_idle", "leftovers", "read_chunk"]
 
 _FOLDER = "outputs/blobs"
 _LEVEL = 9
 #: Seconds after which a file that no writer finished is a leftover.
 _LEFT_S = 86_400
+_YOUNG_S = 3600
 _MOST_CHUNK_BYTES = 64 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -69,11 +71,12 @@ class BlobWriter:
         os.fsync(self._file.fileno())
         digest = self._digest.hexdigest()
         target = blob_path(self._home, digest)
-        try:
-            os.utime(target)  # a prune must not take it for unused
-        except FileNotFoundError:
-            storage.make_folder(target.parent)
-            storage.replace(self._staged, target)
+        with _held(self._home, fcntl.LOCK_SH):
+            try:
+                os.utime(target)  # a prune must not take it for unused
+            except FileNotFoundError:
+                storage.make_folder(target.parent)
+                storage.replace(self._staged, target)
         return digest
 
     def __exit__(
@@ -114,6 +117,32 @@ def read_chunk(home: Home, name: str, digest: str, chunk: OutputChunk) -> bytes:
 def blobs(home: Home) -> Iterator[Path]:
     """Yield the files of all contents."""
     yield from sorted((home.root / _FOLDER).glob("??/*.zst"))
+
+
+def drop_unused(home: Home, path: Path) -> None:
+    """Delete the file of a content that no record named, unless a writer has used it within the hour."""
+    with _held(home, fcntl.LOCK_EX), suppress(OSError):
+        if is_idle(path):
+            path.unlink()
+
+
+def is_idle(path: Path) -> bool:
+    """Return whether no writer has written or used the content at *path* within the hour.
+
+    Its record may be about to be written otherwise.
+    """
+    return time.time() - path.stat().st_mtime > _YOUNG_S
+
+
+@contextmanager
+def _held(home: Home, kind: int) -> Iterator[None]:
+    """Hold the lock of contents: shared to use one, alone to delete one."""
+    descriptor = storage.open_to_append(home.root / _FOLDER / ".lock")
+    try:
+        fcntl.flock(descriptor, kind)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def leftovers(home: Home) -> list[Path]:

@@ -70,6 +70,7 @@ class StoredOutput:
         tool: the tool that printed it, or empty.
         command: how the tool was called, or empty.
         exit_code: how the tool ended, or ``None``.
+        author: the participant who stored it, or empty for the owner and the agent. No prompt and no search shows it.
         length: bytes after redaction.
         tokens: the same in tokens. A binary output has none.
         lines: number of lines.
@@ -94,6 +95,7 @@ class StoredOutput:
     tool: str = ""
     command: str = ""
     exit_code: int | None = None
+    author: str = ""
     length: int = 0
     tokens: int = 0
     lines: int = 0

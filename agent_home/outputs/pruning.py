@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from .. import storage
 from ..home import Home
-from .blobs import blobs, leftovers
+from .blobs import blobs, drop_unused, is_idle, leftovers
 from .entry import record_path
 from .reading import outputs
 
@@ -20,8 +19,6 @@ __all__ = ["PrunedOutputs", "prune_outputs"]
 
 #: An id in a text.
 _NAMED = re.compile(r"\bmem-\d{8}-\d{6}-[0-9a-f]{8}\b")
-#: A content that was written or used a moment ago may belong to a record that is about to be written.
-_YOUNG_S = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +60,14 @@ def prune_outputs(
         kept_by_reference += bool(due)
         kept_digests.add(output.digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
-    unused = [path for path in blobs(home) if path.stem not in kept_digests and _is_old(path, apply=apply)]
+    unused = [path for path in blobs(home) if path.stem not in kept_digests and (not apply or is_idle(path))]
     freed += sum(map(_size, unused))
     if apply:
-        for path in (*(home.root / record_path(name) for name in dropped), *unused, *leftovers(home)):
+        for path in (*(home.root / record_path(name) for name in dropped), *leftovers(home)):
             path.unlink(missing_ok=True)
+        for path in unused:
+            drop_unused(home, path)
     return PrunedOutputs(ids=tuple(dropped), referenced=kept_by_reference, bytes=freed, applied=apply)
-
-
-def _is_old(path: Path, *, apply: bool) -> bool:
-    return not apply or time.time() - path.stat().st_mtime > _YOUNG_S
 
 
 def _size(path: Path) -> int:

@@ -48,11 +48,13 @@ def store_output(
     tool: str = "",
     command: str = "",
     exit_code: int | None = None,
+    author: str = "",
     progress: Progress = lambda _bytes: None,
 ) -> StoredOutput:
     """Store *content*, which is read once and never held as a whole, and return its record.
 
-    Secrets and personal data are replaced before anything is written. *progress* gets the number of bytes so far.
+    Secrets and personal data are replaced before anything is written. *author* is a participant who stores it, and
+    *progress* gets the number of bytes so far.
 
     Raises:
         GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
@@ -64,7 +66,7 @@ def store_output(
         id="mem-00000000-000000-00000000", ts=now.isoformat(timespec="seconds"), type=type,
         tags=tuple(dict.fromkeys(label(tag) for tag in tags if tag.strip())), exit_code=exit_code,
         directory=label(directory), checkpoint=label(checkpoint), session=label(session), tool=label(tool),
-        command=label(command),
+        command=label(command), author=author,
     )  # fmt: skip
     first, rest = _probed(iter(content))
     written = _StreamedOutput(screening, first, progress)

@@ -25,6 +25,7 @@ from . import transcript
 from .transcript import Message, Turn
 
 __all__ = [
+    "MOST_LABEL_CHARS",
     "SpeakerRoles",
     "humans_of_shared_chats",
     "owner_advice",
@@ -45,7 +46,7 @@ _ACCOUNT = "account "
 _MAX_CHANNEL_FILES = 50
 #: Names of humans in the advice about a group chat.
 _MAX_NAMED = 4
-_MAX_LABEL_CHARS = 40
+MOST_LABEL_CHARS = 40
 _ASCII_LOWER = {ord(capital): capital.lower() for capital in string.ascii_uppercase}
 _ROLES = frozenset({"user", "participant", "assistant", "tool", "system"})
 #: Everything in a name that could be read as something else than a name: separators, brackets, quotation marks, digits
@@ -135,7 +136,7 @@ def speaker_label(name: str) -> str:
     plain = "".join(" " if char.isspace() else char for char in unicodedata.normalize("NFKC", name[:400]))
     plain = "".join(char for char in plain if not unicodedata.category(char).startswith("C"))
     plain = " ".join(_NOT_IN_A_LABEL.sub(" ", plain).split()).strip(" .'-\u2019\u00b7")
-    return plain[:_MAX_LABEL_CHARS].strip() if any(map(str.isalpha, plain)) else ""
+    return plain[:MOST_LABEL_CHARS].strip() if any(map(str.isalpha, plain)) else ""
 
 
 def role_and_name(role: str, name: str) -> str:

@@ -53,9 +53,10 @@ _FILES: Mapping[str, Mapping[Scope, str]] = {
 _SECONDS = {"session-start": 30, "user-prompt": 20, "stop": 10, "pre-compact": 10, "session-end": 3}
 #: Tokens of context that Codex takes from our hooks, which give it at most half of that.
 _CODEX_TOKENS, _CODEX_CHARS = 12_000, 24_000
+#: The words of a command of ours behind the program, with the home as NUL.
 _OURS = re.compile(
-    r"(?:\bmemory|\binterfaces\.entry)['\"]? hook (?:session-start|user-prompt|stop|pre-compact|session-end)"
-    r" --host (?:claude-code|codex|gemini)\b"
+    r"hook (?:session-start|user-prompt|stop|pre-compact|session-end) --host (?:claude-code|codex|gemini)"
+    r"(?: --home \0)?(?: --max-chars \d+)?"
 )
 _RECORD = "hosts"
 _HOOKS = "hooks"
@@ -147,7 +148,7 @@ def install(home: Home, host: str, path: Path, *, apply: bool) -> SettingsChange
             made_folder = known.made_folder if known else not path.parent.exists()
             remembered = _InstalledHooks(_digest(after), spans, without is None, made_folder)
             _remember(home, path, remembered)
-            _write(path, after)
+            _write(path, before, after)
     return change
 
 
@@ -197,11 +198,12 @@ def _uninstalled(home: Home | None, path: Path, *, apply: bool) -> SettingsChang
     if apply and change.changed:
         if after is None:
             target = path.resolve()  # a link stays: somebody put it there
+            _require_unchanged(path, before)
             target.unlink()
             if known is not None and known.made_folder:
                 _remove_empty(path.parent)
         else:
-            _write(path, after)
+            _write(path, before, after)
     if apply:
         _remember(home, path, None)
     return change
@@ -323,7 +325,23 @@ def _numbered(text: str, at: int, kind: type, key: str = "") -> Iterator[tuple[i
 
 
 def _is_ours(item: Any) -> bool:
-    return isinstance(item, dict) and _OURS.search(str(item.get("command", ""))) is not None
+    """Return whether a hook is one that we wrote, perhaps for another home or by another installation.
+
+    A command that does more than ours is somebody's own, even if it calls ours.
+    """
+    command = str(item.get("command", "")).strip() if isinstance(item, dict) else ""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # somebody edited it
+        return False
+    if "hook" not in words or shlex.join(words) != command:  # what a shell would read otherwise is not ours
+        return False
+    at = words.index("hook")
+    starter, rest = words[:at], words[at:]
+    if "--home" in rest[:-1]:
+        rest[rest.index("--home") + 1] = "\0"
+    started = starter[1:] == ["-P", "-m", "interfaces.entry"] or [Path(word).name for word in starter] == ["memory"]
+    return started and _OURS.fullmatch(" ".join(rest)) is not None
 
 
 def _read(path: Path) -> str | None:
@@ -371,12 +389,31 @@ def _no_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, before: str | None, text: str) -> None:
+    """Write *text* in place of *before*, unless another program has changed the file meanwhile.
+
+    Raises:
+        SettingsUnreadable: it has.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     target = path.resolve()  # a link may lead to another file system
     staged = target.with_name(f".{target.name}.agent-home")
     storage.stage(staged, text.encode())
-    storage.replace(staged, target)
+    try:
+        _require_unchanged(path, before)
+        storage.replace(staged, target)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _require_unchanged(path: Path, before: str | None) -> None:
+    """Refuse to overwrite what another program wrote a moment ago. Its next write may still come between.
+
+    Raises:
+        SettingsUnreadable: the file is another one than *before*.
+    """
+    if _read(path) != before:
+        raise SettingsUnreadable(path, "was changed by another program just now")
 
 
 def _digest(text: str) -> str:

@@ -11,7 +11,7 @@ from agent_home import storage
 from agent_home.home import Home
 
 from .event import HOSTS
-from .install import handler
+from .install import SettingsElsewhere, handler
 
 __all__ = ["write_plugin"]
 
@@ -22,9 +22,13 @@ def write_plugin(home: Home, folder: Path) -> list[Path]:
     """Write the plugin for *home* into *folder*, over an older one, and return its files.
 
     Raises:
+        SettingsElsewhere: a link in *folder* leads out of it.
         OSError: a file cannot be written.
     """
     files = {folder / ".claude-plugin" / "plugin.json": _manifest(), folder / "hooks" / "hooks.json": _hooks(home)}
+    for path in files:
+        if not path.parent.resolve().is_relative_to(folder.resolve()):
+            raise SettingsElsewhere(path.parent, path.parent.resolve())
     for path, data in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         staged = path.with_name(f".{path.name}.agent-home")

@@ -11,7 +11,13 @@ from agent_home.outputs.reading import OutputFilter
 
 from ..answers import content_answer, output_answer
 from ..api import AgentHome
-from ..service.http.own_outputs import own_output, own_outputs, require_output_room, session_of_output
+from ..service.http.own_outputs import (
+    author_of_output,
+    own_output,
+    own_outputs,
+    require_output_room,
+    session_of_output,
+)
 from .current_caller import Refused, current_caller
 from .result_size import MOST_TOKENS, fit_rows, json_tokens, text_parts
 
@@ -40,7 +46,7 @@ def memory_output_store(
     require_output_room(caller)
     done = AgentHome(caller.home, warn=_unsaid).store_output(
         content, type=type, tags=tags, tool=tool, command=command, exit_code=exit_code,
-        session=session_of_output(caller, session),
+        session=session_of_output(caller, session), author=author_of_output(caller),
     )  # fmt: skip
     return output_answer(done)
 

@@ -21,7 +21,6 @@ from agent_home import storage
 from agent_home.errors import HomeError, Locked
 from agent_home.home import Home
 from agent_home.lock import hold
-from interfaces.promised_closings import left_closings
 
 from .forwarding.command_runner import run_command
 from .forwarding.socket_place import short_path, socket_path
@@ -31,7 +30,7 @@ from .http.callers import Callers
 from .http.jobs import Jobs
 from .http.problem import LOGGER
 from .http.request_limits import LimitedConnection
-from .http.session_endpoints import start_closing
+from .http.session_endpoints import start_left_closings
 from .settings import ServeSettings
 
 __all__ = ["AlreadyServed", "serve"]
@@ -40,6 +39,8 @@ __all__ = ["AlreadyServed", "serve"]
 _SWITCH_S = 0.001
 #: Seconds that running requests may take when the service is asked to end.
 _GRACE_S = 30
+#: Seconds between two tries of a closing that failed.
+_RETRY_S = 300.0
 _BACKLOG = 128
 #: Requests that are worked on at the same time. More threads wait for one interpreter and hold memory of the models.
 _THREADS = 8
@@ -121,15 +122,19 @@ async def _run(
         await activity.wait()
         server.should_exit = True
 
+    async def keep_promises() -> None:
+        while True:
+            for home in homes:
+                start_left_closings(jobs, activity, home)
+            await asyncio.sleep(_RETRY_S)
+
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-    for home in homes:
-        for promised in left_closings(home):
-            start_closing(jobs, activity, home, promised)
-    watch = asyncio.create_task(end_when_over())
+    tasks = [asyncio.create_task(end_when_over()), asyncio.create_task(keep_promises())]
     try:
         await server.serve(sockets=sockets)
     finally:
-        watch.cancel()
+        for task in tasks:
+            task.cancel()
 
 
 @contextlib.contextmanager

@@ -191,10 +191,13 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
 def _read_output(home: Home, name: str, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
     """Return the passages of a stored output: its summary, then those of its chunks, whose numbers they name.
 
-    Of a long one the first chunks, the last ones, and those that tell of failures are searched.
+    Of a long one the first chunks, the last ones, and those that tell of failures are searched. One that a participant
+    stored has none.
     """
     try:
         output = read_output(home, name)
+        if output.author:  # a participant could say in it what the owner decided
+            return FilePassages(passages=())
         numbers = _searched_chunks(output)
         texts: list[tuple[int | None, str]] = [(None, output.summary)] if output.summary else []
         texts += [(number, _as_text(output_chunk(home, output, number))) for number in numbers if not output.binary]

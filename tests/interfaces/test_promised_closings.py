@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_home.errors import Locked
+from agent_home.errors import HistoryError, Locked
 from agent_home.home import Home
 from distill.closing_result import Closed
 from distill.errors import NoSuchSession
@@ -72,3 +72,37 @@ def test_the_files_are_their_owners_alone(home: Home) -> None:
     promise(home, "talk", caller="laptop", audience="owner")
     (folder,) = home.machine.glob("promised-closings")
     assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), HistoryError("a branch is checked out"), RuntimeError("a defect")]
+)
+def test_a_closing_that_fails_stays_promised(home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def failing(_home: AgentHome, _session: str) -> None:
+        raise error
+
+    AgentHome(home).append("talk", [{"role": "user", "content": "Decision: the talk ships on Monday."}])
+    made = promise(home, "talk", caller="laptop", audience="owner")
+    with monkeypatch.context() as patched:
+        patched.setattr(AgentHome, "close", failing)
+        with pytest.raises(type(error)):
+            keep_promise(home, made)
+    assert left_closings(home) == [made]
+    assert keep_promise(home, made)["session"] == "talk"
+    assert left_closings(home) == []
+
+
+def test_a_closing_that_failed_for_a_month_is_given_up(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = promise(home, "talk", caller="laptop", audience="owner")
+    monkeypatch.setattr("interfaces.promised_closings.time.time", lambda: made.at + 31 * 86_400)
+    assert left_closings(home) == []
+
+
+def test_a_full_disk_leaves_no_half_promise(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("interfaces.promised_closings.storage.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        promise(home, "talk", caller="laptop", audience="owner")
+    assert not list((home.machine / "promised-closings").iterdir())

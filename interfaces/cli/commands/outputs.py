@@ -182,7 +182,9 @@ def stats(invocation: Invocation) -> None:
         ("Drop it", "memory prune --keep-days 7 --keep-entries 500 --apply"),
     ),
 )
-@click.option("--keep-days", type=click.IntRange(0), default=30, show_default=True, help="Keep outputs of these days.")
+@click.option(
+    "--keep-days", type=click.IntRange(0, 36_500), default=30, show_default=True, help="Keep outputs of these days."
+)
 @click.option("--keep-entries", type=click.IntRange(0), metavar="N", help="Keep at most the newest N outputs.")
 @click.option("--apply", is_flag=True, help="Drop them. Without it, nothing is changed.")
 def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, apply: bool) -> None:
@@ -244,7 +246,8 @@ def _show_outputs(invocation: Invocation, found: Sequence[StoredOutput]) -> None
 
 def _line(output: StoredOutput) -> str:
     label = " ".join(filter(None, (output.tool or ",".join(output.tags), output.headline)))
-    return f"{output.id}: {label[:_WIDTH]} ({output.tokens} tokens)"
+    author = f"by {output.author}, " if output.author else ""
+    return f"{output.id}: {author}{label[:_WIDTH]} ({output.tokens} tokens)"
 
 
 def _stats_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections import deque
@@ -17,6 +18,9 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import normalise_id
 from agent_home.errors import NoSuchEntry
 from agent_home.home import MEMORY, Home
+from agent_home.screening.service import ScreeningService
+from agent_home.store.speakers import MOST_LABEL_CHARS, speaker_label
+from agent_home.store.transcript import session_name
 
 from .problem import HttpProblem
 from .tokens import SCOPES, find_token
@@ -76,18 +80,22 @@ class Caller:
         """The beginning of the names of the caller's sessions, and of no other caller's. Empty for the owner."""
         if self._is_owner:
             return ""
-        letters = "".join(
-            chr(ord("a") + int(digit, 16)) for digit in self.key[:_KEY_LETTERS]
-        )  # digits may look private
-        return f"{self.name}-{letters}:"
+        return f"{self.name}-{_letters(self.key[:_KEY_LETTERS])}:"
 
     def session(self, name: str) -> str:
         """Return the stored name of the caller's session *name*.
 
         Callers other than the owner have sessions of their own. So they append to no other, close no other, and learn
-        of no other's name.
+        of no other's name. A name that the guard would replace gets a digest in its place, because its lead says whose
+        the session is.
         """
-        return name if not name or name.startswith(self.lead) else self.lead + name
+        if not self.lead or not name:
+            return name
+        own = name if name.startswith(self.lead) else self.lead + name
+        if session_name(self.home, own).startswith(self.lead):
+            return own
+        digest = hashlib.blake2b(own.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+        return f"{self.lead}s-{_letters(digest.hex())}"
 
     def said(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the message *row* as the caller may bring it.
@@ -101,8 +109,17 @@ class Caller:
         return {
             **{key: value for key, value in row.items() if key not in {"cwd", "account"}},
             "role": "participant" if row["role"] in {"user", "assistant", "participant"} else "tool",
-            "name": self.name if told in {"", self.name} else f"{told} via {self.name}",
+            "name": self._named(told),
         }
+
+    def _named(self, told: str) -> str:
+        """Return the name under which the caller says what somebody *told* it: theirs, and always its own."""
+        suffix = f" via {self.name}"
+        short = speaker_label(told)[: max(0, MOST_LABEL_CHARS - len(suffix))].strip()
+        name = f"{short}{suffix}"
+        if not short or short == self.name or speaker_label(name) != name:
+            return self.name
+        return name if ScreeningService(self.home).allows("sessions/x.jsonl", name, "participant") else self.name
 
     def require(self, scope: str, *, owner: bool = False) -> None:
         """Refuse a caller without *scope*, or with *owner* one whose audience is another.
@@ -143,8 +160,12 @@ class Caller:
         from distill.participant_notes import MOST_WAITING
         from distill.review.queue import waiting_of_sessions
 
-        if waiting_of_sessions(self.home, self.lead) >= MOST_WAITING:
+        waiting = waiting_of_sessions(self.home, self.lead)
+        if waiting >= MOST_WAITING:
             raise HttpProblem(429, f"{MOST_WAITING} texts of this token wait already. `memory review` shows them")
+        if messages > MOST_WAITING - waiting:
+            left = MOST_WAITING - waiting
+            raise HttpProblem(429, f"{waiting} texts of this token wait. Send at most {left} messages at once now")
 
     def shown(self, problems: Iterable[str]) -> tuple[str, ...]:
         """Return *problems* for the owner. Others learn that there are some, because a problem may name a file."""
@@ -237,6 +258,11 @@ class Callers:
                 429, f"more than {self._per_minute} requests in a minute", headers={"Retry-After": str(wait)}
             )
         asked.append(now)
+
+
+def _letters(digits: str) -> str:
+    """Return hexadecimal *digits* as letters, because digits may look private."""
+    return "".join(chr(ord("a") + int(digit, 16)) for digit in digits)
 
 
 def _without_port(host: str) -> str:

@@ -81,7 +81,8 @@ async def parsed_body(request: Request, kind: type[B]) -> B:
     Raises:
         HttpProblem: not JSON (400), or not as *kind* describes (422). The message names the place and not the value.
     """
-    if request.method == "GET":
+    reads = request.method in {"GET", "HEAD"}
+    if reads:
         given: Any = _query(request)
     else:
         try:
@@ -90,7 +91,7 @@ async def parsed_body(request: Request, kind: type[B]) -> B:
             raise HttpProblem(400, "the body is not JSON") from error
     try:
         # A query has only texts. A body has types of its own, and `"true"` is none of them.
-        return kind.model_validate(given, strict=request.method != "GET")
+        return kind.model_validate(given, strict=not reads)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "body"

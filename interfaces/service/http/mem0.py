@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -218,8 +218,36 @@ def _write(caller: Caller, values: Mapping[str, Mapping[str, Any] | None]) -> No
     home = _home(caller)
     if not home.may_read(item_path(_NAMESPACE, "any"), caller.audience):
         raise HttpProblem(403, f"the audience of this token does not read {FOLDER}/{_NAMESPACE[0]}/")
+    _require_own_topics(caller, values.values())
     changes = [ItemChange(namespace=_NAMESPACE, key=name, value=value) for name, value in values.items()]
     write_items(home, changes, actor=_ACTOR, audience=caller.audience, now=datetime.now(UTC), source=caller.source)
+
+
+def _require_own_topics(caller: Caller, values: Iterable[Mapping[str, Any] | None]) -> None:
+    """Refuse what only the owner decides, from anybody else: such a memory is knowledge of the agent at once.
+
+    Raises:
+        HttpProblem: with status 403.
+    """
+    if not caller.lead:
+        return
+    from distill.reading.foreign_topics import is_owners_topic
+
+    if any(is_owners_topic(text) for value in values for text in _texts(value)):
+        raise HttpProblem(403, "only the owner decides about money, access, rules and wishes. Use POST /entries to ask")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value of few levels."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            if name not in (*_IDS, _MAKER):
+                yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _require_flat(metadata: Mapping[str, Any] | None) -> None:

@@ -19,7 +19,7 @@ from interfaces.answers import output_answer
 from .bodies import ChunkQuery, OutputBody, OutputQuery
 from .callers import Caller
 from .endpoint import HttpEndpoint, Service, agent_of, parsed_body
-from .own_outputs import own_output, own_outputs, require_output_room, session_of_output
+from .own_outputs import author_of_output, own_output, own_outputs, require_output_room, session_of_output
 from .problem import HttpProblem
 
 __all__ = ["OUTPUT_ENDPOINTS"]
@@ -33,7 +33,7 @@ async def _store(service: Service, caller: Caller, request: Request) -> Response
     stored = await run_in_threadpool(
         agent_of(caller).store_output, _content(given), type=given.type, tags=given.tags, directory=given.directory,
         checkpoint=given.checkpoint, session=session_of_output(caller, given.session), tool=given.tool,
-        command=given.command, exit_code=given.exit_code,
+        command=given.command, exit_code=given.exit_code, author=author_of_output(caller),
     )  # fmt: skip
     service.metrics.of(caller.home).guard(stored=1, redacted=stored.redacted, quarantined=0)
     return JSONResponse(output_answer(stored))

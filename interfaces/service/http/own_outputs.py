@@ -11,7 +11,7 @@ from agent_home.outputs.reading import NoSuchOutput, OutputFilter, find_output, 
 from .callers import Caller
 from .problem import HttpProblem
 
-__all__ = ["own_output", "own_outputs", "require_output_room", "session_of_output"]
+__all__ = ["author_of_output", "own_output", "own_outputs", "require_output_room", "session_of_output"]
 
 #: Outputs of a token other than the owner's, among so many newest ones, from which on it stores no more.
 _MOST_OF_OTHERS, _LOOKED_AT = 200, 1000
@@ -41,6 +41,11 @@ def own_output(caller: Caller, name: str) -> StoredOutput:
     if output is None or not output.session.startswith(caller.lead):
         raise HttpProblem(404, "no such output of this token")
     return output
+
+
+def author_of_output(caller: Caller) -> str:
+    """Return the participant who stores an output, or an empty text for the owner."""
+    return caller.name if caller.lead else ""
 
 
 def session_of_output(caller: Caller, session: str) -> str:

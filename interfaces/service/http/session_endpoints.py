@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from agent_home.home import Home
 from interfaces.answers import imported_answer
 from interfaces.kept_promises import keep_promise
-from interfaces.promised_closings import PromisedClosing, promise
+from interfaces.promised_closings import PromisedClosing, left_closings, promise
 
 from .activity import Activity
 from .bodies import MessagesBody
@@ -21,7 +21,7 @@ from .endpoint import HttpEndpoint, Service, agent_of, parsed_body
 from .jobs import Job, Jobs
 from .problem import HttpProblem
 
-__all__ = ["SESSION_ENDPOINTS", "start_closing"]
+__all__ = ["SESSION_ENDPOINTS", "start_closing", "start_left_closings"]
 
 
 async def _messages(service: Service, caller: Caller, request: Request) -> Response:
@@ -82,6 +82,14 @@ def start_closing(jobs: Jobs, activity: Activity, home: Home, promised: Promised
         "close", _job_owner(home, promised.caller), lambda: keep_promise(home, promised), ended,
         private=promised.audience != "owner", job_id=promised.id,
     )  # fmt: skip
+
+
+def start_left_closings(jobs: Jobs, activity: Activity, home: Home) -> None:
+    """Queue the promised closings of *home* that are neither done nor under way. Call it in the event loop."""
+    for promised in left_closings(home):
+        job = jobs.find(promised.id, _job_owner(home, promised.caller))
+        if job is None or job.state == "failed":
+            start_closing(jobs, activity, home, promised)
 
 
 def _job_owner(home: Home, caller: str) -> str:

@@ -19,6 +19,7 @@ from agent_home.consent.signed_record import read_record, write_record
 from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.store.machine_state import hold_home
+from agent_home.store.speakers import speaker_label
 
 __all__ = ["SCOPES", "AccessToken", "NoSuchToken", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
 
@@ -28,6 +29,8 @@ SCOPES = ("read", "write", "review", "metrics")
 _RECORD = "tokens"
 _PREFIX = "ah_"
 _LEAST_CHARS = 32
+#: Of the name of a token for others, so that the name of who told it something fits beside it in an entry.
+_MOST_NAME_CHARS = 24
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -64,6 +67,13 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
     """
     if not _NAME.fullmatch(name):
         raise TokenInvalid(f"the name {name!r} has other characters than letters, digits, '.', '_' and '-'")
+    if audience != Audience.owner and speaker_label(name) != name:
+        raise TokenInvalid(
+            f"entries would show the name {name!r} as {speaker_label(name)!r}. Choose one with letters, at most "
+            f"{_MOST_NAME_CHARS} characters, fewer than four digits in a row, and no sign at its ends"
+        )
+    if audience != Audience.owner and len(name) > _MOST_NAME_CHARS:
+        raise TokenInvalid(f"the name has {len(name)} characters. Choose one of at most {_MOST_NAME_CHARS}")
     if not scopes or set(scopes) - set(SCOPES):
         raise TokenInvalid(f"scopes are {', '.join(scopes) or 'missing'}. Known scopes: {', '.join(SCOPES)}")
     if audience not in tuple(Audience):
@@ -84,7 +94,7 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
         known = tokens(home)
         if given and _same(made) in map(_same, known):
             return token
-        if name in {item.name for item in known}:
+        if name.casefold() in {item.name.casefold() for item in known}:
             raise TokenInvalid(f"there is a token {name!r}. Remove it first, or choose another name")
         _write(home, [*known, made])
     return token

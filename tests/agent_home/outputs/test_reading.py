@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from agent_home.home import Home
-from agent_home.outputs.blobs import blobs
+from agent_home.outputs.blobs import blobs, drop_unused
 from agent_home.outputs.pruning import prune_outputs
-from agent_home.outputs.reading import NoSuchOutput, OutputFilter, find_output, output_chunk, output_stats, outputs
+from agent_home.outputs.reading import (
+    NoSuchOutput,
+    OutputFilter,
+    find_output,
+    output_chunk,
+    output_content,
+    output_stats,
+    outputs,
+)
 from agent_home.outputs.store import store_output
 
 LONG = b"a line of an output\n" * 3000
@@ -93,3 +102,19 @@ def test_a_content_that_was_used_a_moment_ago_is_kept(home: Home, now: datetime)
     store_output(home, [LONG], now=now - timedelta(days=40))
     prune_outputs(home, now=now, keep_days=30, apply=True)
     assert (list(outputs(home)), len(list(blobs(home)))) == ([], 1)
+
+
+def test_a_content_that_is_stored_again_while_it_is_dropped_stays(
+    home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_output(home, [LONG], now=now - timedelta(days=40))
+    for path in blobs(home):
+        os.utime(path, (time.time() - 7200,) * 2)
+    def stored_meanwhile(home: Home, path: Path) -> None:
+        store_output(home, [LONG], now=now)
+        drop_unused(home, path)
+
+    monkeypatch.setattr("agent_home.outputs.pruning.drop_unused", stored_meanwhile)
+    prune_outputs(home, now=now, keep_days=30, apply=True)
+    (kept,) = outputs(home)
+    assert b"".join(output_content(home, kept)) == LONG

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agent_home import storage
 from agent_home.consent.signed_record import read_record, write_record
 from agent_home.creation import create
 from agent_home.home import Home
@@ -501,3 +502,49 @@ def test_a_link_to_itself_is_named_and_kept(home: Home, host: str, tmp_path: Pat
         with pytest.raises(SettingsUnreadable, match=r"is a link that leads to itself\. Nothing was changed"):
             refused()
     assert path.is_symlink()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "~/bin/chime.sh; /opt/x/memory hook stop --host claude-code --home /h || true",
+        "/opt/x/memory hook stop --host claude-code --home /h && notify-send done",
+        "echo see memory hook stop --host claude-code docs",
+        "memory hook stop --host claude-code --home /h | tee /tmp/log",
+        "nice memory hook stop --host claude-code",
+        "memory hook stop --host claude-code --home $(cat /tmp/h)",
+    ],
+)
+def test_a_command_of_somebody_that_calls_ours_is_theirs(home: Home, tmp_path: Path, command: str) -> None:
+    path = settings_path("claude-code", "user", tmp_path)
+    path.parent.mkdir()
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}})
+    path.write_text(text)
+    install(home, "claude-code", path, apply=True)
+    assert command in {hook["hooks"][0]["command"] for hook in json.loads(path.read_text())["hooks"]["Stop"]}
+    uninstall(home, path, apply=True)
+    assert path.read_text() == text
+    uninstall(home, path, apply=True)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("work", ["install", "uninstall"])
+def test_an_edit_that_another_program_makes_meanwhile_is_kept(
+    home: Home, host: str, path: Path, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text('{"theirs": 1}')
+    if work == "uninstall":
+        install(home, host, path, apply=True)
+    stage = storage.stage
+
+    def staged(target: Path, data: bytes, **options: Any) -> None:
+        stage(target, data, **options)
+        if target.parent == path.parent:
+            path.write_text('{"theirs": 2}')
+
+    monkeypatch.setattr("interfaces.hosts.install.storage.stage", staged)
+    with pytest.raises(SettingsUnreadable, match="just now"):
+        install(home, host, path, apply=True) if work == "install" else uninstall(home, path, apply=True)
+    assert path.read_text() == '{"theirs": 2}'
+    assert [item.name for item in path.parent.iterdir()] == [path.name]

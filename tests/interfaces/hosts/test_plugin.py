@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from agent_home.home import Home
 from interfaces.hosts.event import HOSTS
+from interfaces.hosts.install import SettingsElsewhere
 from interfaces.hosts.plugin import write_plugin
 
 
@@ -25,3 +28,12 @@ def test_writing_it_again_changes_nothing(home: Home, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in files}
     write_plugin(home, tmp_path / "plugin")
     assert {path: path.read_bytes() for path in (tmp_path / "plugin").rglob("*") if path.is_file()} == before
+
+
+def test_a_link_in_its_folder_leads_nowhere(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "plugin" / "hooks").symlink_to(tmp_path / "outside")
+    with pytest.raises(SettingsElsewhere):
+        write_plugin(home, tmp_path / "plugin")
+    assert not list((tmp_path / "outside").iterdir())

@@ -12,6 +12,8 @@ from starlette.requests import Request
 
 from agent_home.errors import NoSuchEntry
 from agent_home.home import Home
+from agent_home.store.speakers import speaker_label
+from agent_home.store.transcript import session_name
 from interfaces.api import AgentHome
 from interfaces.service.http.bodies import Role
 from interfaces.service.http.callers import HIDDEN_PROBLEM, Caller, Callers
@@ -261,3 +263,36 @@ def test_problems_are_named_to_the_owner_alone(home: Home) -> None:
     assert owner.shown(problems) == ("Projects/secret.md could not be read",)
     assert Caller(name="pod", home=home, scopes=("read",), audience="job").shown(problems) == (HIDDEN_PROBLEM,)
     assert Caller(name="pod", home=home, scopes=("read",), audience="job").shown([]) == ()
+
+
+@pytest.mark.parametrize("name", ["\u202ebad0", "x" * 256, "a\nb", "sk-" + "a1B2" * 12, "..", "会话"])
+def test_a_session_of_another_token_keeps_its_lead_whatever_it_is_called(home: Home, name: str) -> None:
+    caller = Caller(name="grp", home=home, scopes=SCOPES, audience="group", key="ab" * 32)
+    given = caller.session(name)
+    assert given.startswith(caller.lead)
+    assert session_name(home, given).startswith(caller.lead)
+    assert caller.session(name) == given == caller.session(given)
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["Sam Ortiz the owner of this home and of all of it", "Sam" + "." * 60, "Sam -", "\u0405am", "Sam\u3164", "·", "",
+     "Bartholomew Featherstonehaugh-Cholmondeley", "grp", "Sam\u0640\u0640"],
+)  # fmt: skip
+def test_the_name_of_a_token_stands_in_every_name_that_it_says(home: Home, told: str) -> None:
+    caller = Caller(name="grp", home=home, scopes=SCOPES, audience="group", key="ab" * 32)
+    name = caller.said({"role": "user", "content": "x", "name": told})["name"]
+    assert name == "grp" or name.endswith(" via grp")
+    assert speaker_label(name) == name
+
+
+def test_no_more_messages_come_than_a_person_would_look_through(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller(name="grp", home=home, scopes=SCOPES, audience="group", key="ab" * 32)
+    for waiting, messages, status in ((0, 50, 0), (0, 51, 413), (20, 30, 0), (20, 31, 429), (50, 1, 429), (50, 0, 429)):
+        monkeypatch.setattr("distill.review.queue.waiting_of_sessions", lambda _home, _lead, count=waiting: count)
+        if status:
+            with pytest.raises(HttpProblem) as refused:
+                caller.require_room(messages)
+            assert refused.value.status == status
+        else:
+            caller.require_room(messages)

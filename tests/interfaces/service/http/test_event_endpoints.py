@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from interfaces.service.http import event_endpoints
+from interfaces.service.http.callers import Caller
+from interfaces.service.http.problem import HttpProblem
+from interfaces.service.http.tokens import SCOPES
 from tests.interfaces.service.http.served_home import OTHERS, SECRETS, Served, is_error
 
 pytestmark = pytest.mark.xdist_group("endpoints")
@@ -40,3 +44,18 @@ def test_another_token_logs_in_its_own_sessions_and_reads_nothing(served: Served
 @pytest.mark.parametrize("kind", ["write", "review", "closing", "verdict"])
 def test_no_program_forges_an_event_of_memory(served: Served, kind: str) -> None:
     assert is_error(served.ask("POST", "/events", json={"type": kind}), 422)
+
+
+def test_another_token_cannot_push_the_owners_events_out(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = {"type": "ping", "details": {"text": "x" * 1_100}}
+    assert is_error(served.ask("POST", "/events", token="job", json=large), 413)
+    assert served.ask("POST", "/events", json=large).status_code == 200
+    caller = Caller(name="job", home=served.home, scopes=SCOPES, audience="job", key="ab" * 32)
+    monkeypatch.setattr(event_endpoints, "_MOST_A_DAY", 3)
+    for _ in range(3):
+        event_endpoints._require_room(caller, 10)
+    with pytest.raises(HttpProblem) as refused:
+        event_endpoints._require_room(caller, 10)
+    assert refused.value.status == 429
+    other = Caller(name="job", home=served.home, scopes=SCOPES, audience="job", key="cd" * 32)
+    event_endpoints._require_room(other, 10)

@@ -162,3 +162,12 @@ def test_a_damaged_record_has_no_tokens(home: Home, now: datetime, content: byte
 def test_a_token_that_could_do_nothing_is_refused(home: Home, now: datetime) -> None:
     with pytest.raises(TokenInvalid, match="only the owner sees what waits"):
         add_token(home, "reviewer", scopes=("review",), audience="job", now=now)
+
+
+@pytest.mark.parametrize("name", ["bot1234", "99999", "a" * 25, "bot-", "1.", "x__________________________________y"])
+def test_two_tokens_of_others_are_never_shown_by_one_name(home: Home, now: datetime, name: str) -> None:
+    with pytest.raises(TokenInvalid):
+        add_token(home, name, scopes=("write",), audience="job", now=now)
+    add_token(home, "pod-7", scopes=("write",), audience="job", now=now)
+    with pytest.raises(TokenInvalid):
+        add_token(home, "Pod-7", scopes=("write",), audience="group", now=now)
