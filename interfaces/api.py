@@ -6,6 +6,7 @@ turns them into JSON. Objects may be shared between threads. Two processes may u
 
 from __future__ import annotations
 
+import builtins
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_home.clock import now as present
+from agent_home.clock import parse_time
 from agent_home.home import Home, find_home
 from agent_home.last_manifest import with_last_manifest
 
@@ -334,7 +336,7 @@ class AgentHome:
             self._index(home)
         return done
 
-    def cite(self, ids: Sequence[str], *, session: str = "", now: datetime | None = None) -> Cited:
+    def cite(self, ids: str | Sequence[str], *, session: str = "", now: datetime | None = None) -> Cited:
         """Record that entries were useful, which keeps them in memory. An archived one is restored.
 
         Raises:
@@ -343,7 +345,7 @@ class AgentHome:
         from distill.entries.citation import cite
 
         home = self._fresh()
-        done = cite(home, tuple(ids), now=now or present(), session=session)
+        done = cite(home, (ids,) if isinstance(ids, str) else tuple(ids), now=now or present(), session=session)
         if done.restored:
             self._index(home)
         return done
@@ -418,6 +420,8 @@ class AgentHome:
         from agent_home.events.recording import record_event
         from agent_home.outputs.store import store_output
 
+        if not isinstance(content, str | bytes | Iterable):
+            raise TypeError(f"content is {builtins.type(content).__name__}. Give a text, bytes or an iterable of bytes")
         data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
         home = self._fresh()
         stored = store_output(
@@ -431,11 +435,17 @@ class AgentHome:
         )  # fmt: skip
         return stored
 
-    def outputs(self, *, limit: int = 20, wanted: OutputFilter | None = None) -> list[StoredOutput]:
-        """Return the records of the newest outputs that *wanted* chooses, newest first."""
+    def outputs(self, *, limit: int = 20, wanted: OutputFilter | None = None, **choice: str) -> list[StoredOutput]:
+        """Return the records of the newest outputs, newest first.
+
+        Args:
+            limit: most outputs.
+            wanted: which ones. Without it, *choice* says so.
+            choice: ``type``, ``tag``, ``tool``, ``session``, ``directory`` or ``checkpoint`` that they have.
+        """
         from agent_home.outputs.reading import OutputFilter, outputs
 
-        return list(outputs(self._fresh(), wanted or OutputFilter(), limit=limit))
+        return list(outputs(self._fresh(), wanted or OutputFilter(**choice), limit=limit))
 
     def output(self, name: str) -> StoredOutput:
         """Return the record of the output *name*, which may be the beginning or the last digits of one id.
@@ -531,8 +541,8 @@ class AgentHome:
         self,
         session_id: str = "",
         event_type: str = "",
-        start_time: datetime | float | None = None,
-        end_time: datetime | float | None = None,
+        start_time: datetime | float | str | None = None,
+        end_time: datetime | float | str | None = None,
         limit: int = 100,
     ) -> list[LoggedEvent]:
         """Return the newest events, at most *limit*, in the order in which they happened.
@@ -540,7 +550,7 @@ class AgentHome:
         Args:
             session_id: only events of this session.
             event_type: only events of this type.
-            start_time: only events of this time or later. A number is in seconds since 1970.
+            start_time: only events of this time or later. A number is in seconds since 1970, and a text is ISO 8601.
             end_time: only events before this time.
             limit: most events.
         """
@@ -581,10 +591,16 @@ def _covers(own: Sequence[str], tags: Sequence[str]) -> bool:
     return {tag.strip().casefold() for tag in tags} <= {tag.casefold() for tag in own}
 
 
-def _as_moment(time: datetime | float | None) -> datetime | None:
-    """Return a point in time with a zone. One without is in the machine's own."""
+def _as_moment(time: datetime | float | str | None) -> datetime | None:
+    """Return a point in time with a zone. One without is in the machine's own.
+
+    Raises:
+        ValueError: a text is no ISO 8601 time.
+    """
     if time is None:
         return None
+    if isinstance(time, str):
+        return parse_time(time)
     moment = time if isinstance(time, datetime) else datetime.fromtimestamp(time, UTC)
     return moment if moment.tzinfo else moment.astimezone()
 

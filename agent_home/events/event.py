@@ -15,8 +15,8 @@ __all__ = ["EVENT_TYPE", "EVENT_TYPES", "LoggedEvent", "parse_line"]
 
 #: Types of the events that this program records. Programs may log events of other types.
 EVENT_TYPES = (
-    "append", "archival", "checkpoint", "citation", "closing", "fetch", "output", "prompt", "review", "verdict",
-    "write",
+    "append", "archival", "checkpoint", "citation", "closing", "fetch", "output", "prompt", "prune", "review",
+    "verdict", "write",
 )  # fmt: skip
 #: What a type may be called.
 EVENT_TYPE = re.compile(r"[a-z][a-z0-9_.-]{0,63}")

@@ -293,9 +293,15 @@ def _files(paths: Sequence[Path], *, own_data: bool) -> list[Path]:
     found_files = [
         file
         for path in paths
-        for file in ([path] if not path.is_dir() else sorted(path.rglob("*.jsonl") if own_data else _below(path)))
+        for file in ([path] if not path.is_dir() else sorted(_own_files(path) if own_data else _below(path)))
     ]
     return list(dict.fromkeys(file for file in found_files if not file.is_dir()))
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of sessions below the data folder of a host. Gemini CLI called them ``session-*.json`` before."""
+    yield from folder.rglob("*.jsonl")
+    yield from folder.rglob("session-*.json")
 
 
 def _below(folder: Path) -> Iterator[Path]:

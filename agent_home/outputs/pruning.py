@@ -60,7 +60,7 @@ def prune_outputs(
         kept_by_reference += bool(due)
         kept_digests.add(output.digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
-    unused = [path for path in blobs(home) if path.stem not in kept_digests and (not apply or is_idle(path))]
+    unused = [path for path in blobs(home) if path.stem not in kept_digests and is_idle(path)]
     freed += sum(map(_size, unused))
     if apply:
         for path in (*(home.root / record_path(name) for name in dropped), *leftovers(home)):

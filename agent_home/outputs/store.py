@@ -18,7 +18,7 @@ from ..home import Home
 from ..screening.service import ScreeningService
 from .blobs import BlobWriter
 from .chunking import ChunkDraft, chunks, decoded, encoded, windows
-from .entry import OutputChunk, OutputType, StoredOutput, new_output_id, record_path
+from .entry import OUTPUT_TYPES, OutputChunk, OutputType, StoredOutput, new_output_id, record_path
 from .summaries.summariser import OutputSummariser
 
 __all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "store_output"]
@@ -57,9 +57,12 @@ def store_output(
     *progress* gets the number of bytes so far.
 
     Raises:
+        ValueError: *type* is none.
         GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
         OSError: the disk is full, or the home cannot be written. Nothing was stored.
     """
+    if type not in OUTPUT_TYPES:
+        raise ValueError(f"type is {type!r}, expected one of {', '.join(OUTPUT_TYPES)}")
     screening = ScreeningService(home)
     label = partial(_label, screening)
     draft = StoredOutput(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -12,10 +14,13 @@ from agent_home.home import Home
 from ..counts import counted
 from .captured import capture_problem, read_open
 from .event import HOSTS
-from .install import Scope, SettingsElsewhere, SettingsUnreadable, absent_homes, settings_path
+from .install import Scope, SettingsElsewhere, SettingsUnreadable, absent_homes, has_hooks, settings_path
 from .queue import ERRORS, folder
 
 __all__ = ["hosts_check"]
+
+#: How long a failed hook is named.
+_ERROR_DAYS = timedelta(days=7)
 
 
 def hosts_check(home: Home, user: Path, project: Path | None = None) -> tuple[Literal["ok", "warning"], str]:
@@ -36,8 +41,14 @@ def hosts_check(home: Home, user: Path, project: Path | None = None) -> tuple[Li
             return "warning", problem
     last = _last_error(home)
     if last:
-        return "warning", f"a hook failed: {last}. Once that is mended, remove {folder(home.root) / ERRORS}"
-    return "ok", f"{counted(len(waiting), 'session')} of chat hosts not closed yet"
+        log = folder(home.root) / ERRORS
+        return "warning", f"a hook failed: {last}. It is named for a week, or until {log} is removed"
+    hooked = [
+        host if scope == "user" else f"{host} (project)"
+        for host, (scope, place) in product(HOSTS, places.items())
+        if place is not None and has_hooks(settings_path(host, scope, place), home)
+    ]
+    return "ok", f"hooks in {', '.join(hooked) or 'no host'}, {counted(len(waiting), 'session')} not closed yet"
 
 
 def _settings_problem(host: str, scope: Scope, place: Path) -> str:
@@ -62,4 +73,8 @@ def _last_error(home: Home) -> str:
         lines = storage.read_state(folder(home.root) / ERRORS).decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return lines[-1] if lines else ""
+    last = lines[-1] if lines else ""
+    with suppress(ValueError):
+        if datetime.now() - datetime.fromisoformat(last.partition(" ")[0]) > _ERROR_DAYS:  # noqa: DTZ005 - as it was written
+            return ""
+    return last

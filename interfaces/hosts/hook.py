@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> None:
             sys.stdout.write(answer(event, context))
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - a hook must not stop its host; the log names the error
-        _log(root, error)
+        _log(root, error, " ".join(arguments[:3]))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)  # at its end the interpreter puts the deadly handler back
 
@@ -158,8 +158,8 @@ def _options(arguments: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _log(root: Path | None, error: Exception) -> None:
-    """Note the kind of *error* and its place, and nothing of the content, for ``memory doctor``."""
+def _log(root: Path | None, error: Exception, called: str) -> None:
+    """Note the kind of *error*, its place and which hook it was, and nothing of the content, for ``memory doctor``."""
     if root is None:
         return
     trace = error.__traceback__
@@ -167,4 +167,4 @@ def _log(root: Path | None, error: Exception) -> None:
         trace = trace.tb_next
     place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
     with contextlib.suppress(OSError):
-        note_error(root, f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {type(error).__name__} {place}")
+        note_error(root, f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {type(error).__name__} {place} ({called})")

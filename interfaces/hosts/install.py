@@ -36,6 +36,7 @@ __all__ = [
     "SettingsUnreadable",
     "absent_homes",
     "handler",
+    "has_hooks",
     "install",
     "program",
     "settings_path",
@@ -220,6 +221,17 @@ def absent_homes(path: Path) -> Iterator[Path]:
     for name in dict.fromkeys(filter(None, map(_home_in, commands))):
         if not (Path(name) / MANIFEST).is_file():
             yield Path(name)
+
+
+def has_hooks(path: Path, home: Home) -> bool:
+    """Return whether the settings file *path* has hooks of ours for *home*."""
+    try:
+        text = _read(path)
+        _require_settings(path, text)
+    except (HomeError, OSError):
+        return False
+    commands = [str(item.value["command"]) for _, item in _handlers(text or "") if _is_ours(item.value)]
+    return str(home.root) in map(_home_in, commands)
 
 
 def program() -> list[str]:

@@ -92,8 +92,8 @@ _LEAD_CHARS = 200
 class Passage:
     """A passage. *source* is its address, *ordinal* its place in the file, *part* counts the parts of one turn from 0.
 
-    *heading* is the heading path, or the speaker's name in a transcript. *meaning* is the text that is embedded. *ts*
-    is ISO 8601 or empty.
+    *heading* is the heading path, or the speaker's name in a transcript. *meaning* is the text that is embedded, or
+    empty. *ts* is ISO 8601 or empty.
     """
 
     source: str
@@ -191,6 +191,8 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
 def _read_output(home: Home, name: str, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
     """Return the passages of a stored output: its summary, then those of its chunks, whose numbers they name.
 
+    A summary has a vector. A log would take seconds to embed, and its words find it better.
+
     Of a long one the first chunks, the last ones, and those that tell of failures are searched. One that a participant
     stored has none.
     """
@@ -214,7 +216,7 @@ def _read_output(home: Home, name: str, path: str, settings: RecallSettings, scr
             found.append(
                 Passage(
                     source=source, path=path, layer="outputs", ordinal=len(found), part=part, text=chunk.text,
-                    heading=heading, ts=output.ts, meaning=chunk.text,
+                    heading=heading, ts=output.ts, meaning=chunk.text if number is None else "",
                 )
             )  # fmt: skip
     return FilePassages(passages=tuple(found), skipped=kept_out[:1])

@@ -44,8 +44,11 @@ _COLUMNS = (
     "heading", "text", "meaning", "content_digest", "meaning_digest",
 )  # fmt: skip
 _INSERT = (
-    f"INSERT INTO passages(id, file, layer, windowed, {', '.join(_COLUMNS)}) VALUES(?, ?, ?, ?{', ?' * len(_COLUMNS)})"
+    f"INSERT INTO passages(id, file, layer, windowed, embedded, {', '.join(_COLUMNS)}) "
+    f"VALUES(?, ?, ?, ?, ?{', ?' * len(_COLUMNS)})"
 )
+#: Values of ``embedded``: a vector is pending, or none is wanted. 1 stands for a passage that has one.
+_PENDING, _UNWANTED = 0, 2
 _UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
 _INSERT_PAGE = "INSERT OR REPLACE INTO passage_words(rowid, body, heading) VALUES(?, ?, ?)"
 
@@ -248,7 +251,13 @@ def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer
     last = schema.value(conn, "SELECT coalesce(max(id), 0) FROM passages")
     rows = list(enumerate(passages, last + 1))
     windowed = int(layer != _SESSIONS)  # only turns have neighbours
-    conn.executemany(_INSERT, ((ident, file, layer, windowed, *_values(passage)) for ident, passage in rows))
+    conn.executemany(
+        _INSERT,
+        (
+            (ident, file, layer, windowed, _PENDING if passage.meaning else _UNWANTED, *_values(passage))
+            for ident, passage in rows
+        ),
+    )
     conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
 
 

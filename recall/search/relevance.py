@@ -18,8 +18,9 @@ _FLOOR, _INFORMATION_WEIGHT = 0.48, 0.056
 #: Least shared information where no vector tells: without a model, and in scripts that the model does not read. Their
 #: words are short, and parts of them are words as well, so more is shared by chance.
 _WORDS_FLOOR, _CJK_FLOOR = 3.0, 4.8
-#: Passages of an index from which chance was measured. In a smaller one everything may be found.
-_LEAST_PASSAGES = 100
+#: Passages of an index in which words are rare enough to tell by themselves. A smaller one has a floor of its own for
+#: vectors, and none for words.
+_LEAST_PASSAGES, _SMALL_FLOOR = 100, 0.42
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,10 @@ def is_relevant(strength: MatchStrength) -> bool:
     >>> is_relevant(MatchStrength(information=7.0, cosine=0.5, passages=1000))
     True
     """
-    if strength.dated or strength.passages < _LEAST_PASSAGES:
+    small = strength.passages < _LEAST_PASSAGES
+    if strength.dated or (small and strength.cosine is None):
         return True
     if strength.cosine is None:
         return strength.information >= (_CJK_FLOOR if strength.cjk else _WORDS_FLOOR)
-    return strength.cosine + _INFORMATION_WEIGHT * math.log1p(strength.information) >= _FLOOR
+    fit = strength.cosine + _INFORMATION_WEIGHT * math.log1p(strength.information)
+    return fit >= (_SMALL_FLOOR if small else _FLOOR)

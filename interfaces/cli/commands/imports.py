@@ -121,7 +121,7 @@ def _host_command(host: str, product: str, files: str, folder: str) -> click.Com
 
 
 codex = _host_command("codex", "Codex", "rollout-*.jsonl", "~/.codex/sessions")
-gemini = _host_command("gemini", "Gemini CLI", "session-*.jsonl", "~/.gemini/tmp")
+gemini = _host_command("gemini", "Gemini CLI", "session-*.jsonl and session-*.json", "~/.gemini/tmp")
 
 for _command in (chat, claude_code, codex, gemini):
     import_.add_command(_command)
@@ -129,7 +129,7 @@ for _command in (chat, claude_code, codex, gemini):
 
 def _show(context: click.Context, invocation: Invocation, done: ImportReport, *, other: str) -> None:
     if not done.files:
-        invocation.warn("found no *.jsonl file. Name a file, or a folder with such files")
+        invocation.warn("found no file of sessions (*.jsonl). Name a file, or a folder with such files")
     for file in done.unread:
         invocation.warn(f"{file.path} could not be read: {file.reason}")
     for line in done.broken[:_MAX_LISTED]:
@@ -158,7 +158,7 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport, *,
     for problem in degraded:
         invocation.warn(problem)
     invocation.show({**imported_answer(done), "degraded": degraded}, _lines(done))
-    context.exit(FINDINGS if done.unread or done.unusable or done.lost or done.quarantined else 0)
+    context.exit(FINDINGS if not done.files or done.unread or done.unusable or done.lost or done.quarantined else 0)
 
 
 def _lines(done: ImportReport) -> Iterator[str]:

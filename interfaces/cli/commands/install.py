@@ -136,6 +136,7 @@ def _lines(change: SettingsChange, *, dry_run: bool, then: str) -> Iterator[str]
         yield from difflib.unified_diff(before, after, str(change.path), str(change.path), lineterm="", n=2)
         yield "dry run, nothing is written"
         return
-    yield f"{change.path}: {'removed' if change.after is None else 'written'}"
+    done = "hooks written" if then else "hooks taken out"
+    yield f"{change.path}: {'removed, as it was before' if change.after is None else done}"
     if then:
         yield then

@@ -198,6 +198,10 @@ def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, appl
     done = prune_home(
         invocation.home, now=invocation.moment, keep_days=keep_days, keep_entries=keep_entries, apply=apply
     )
+    if apply and done.ids:
+        from agent_home.events.recording import record_event
+
+        record_event(invocation.home, "prune", now=invocation.moment, outputs=len(done.ids), ids=list(done.ids[:50]))
     verb = "dropped" if apply else "would drop"
     lines = [f"{verb} {len(done.ids)} outputs, {_megabytes(done.bytes)}"]
     lines += [f"  {done.referenced} more are old, and a file refers to them"] if done.referenced else []

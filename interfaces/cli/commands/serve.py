@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+#: Seconds to wait for a service that was asked to end.
+_STOP_S = 30.0
+
 
 @homes_command(
     "serve",
@@ -24,7 +28,9 @@ __all__ = ["serve"]
         ("End the service of the home here", "memory serve --stop"),
     ),
 )
-@click.option("--idle-minutes", type=click.FloatRange(min=0), metavar="N", help="End after N minutes without requests.")
+@click.option(
+    "--idle-minutes", type=click.FloatRange(min=0), metavar="N", help="End after N minutes without requests. 0: never."
+)
 @click.option("--http", "address", metavar="HOST:PORT", help="Also answer HTTP, for those who have a token.")
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="Name under which HTTP answers. May be repeated."
@@ -44,7 +50,8 @@ def serve(
     30 minutes without a request, unless `[serve]` in agent.toml or --idle-minutes says otherwise. AGENT_HOME_SERVICE=0
     keeps a command from asking it.
 
-    With --http, programs ask over HTTP with a bearer token (`memory token add`). /openapi.json describes the requests.
+    With --http, programs ask over HTTP with a bearer token (`memory token add`), and it does not end by itself.
+    /openapi.json describes the requests. It is plain HTTP: put a proxy with TLS before an address that others reach.
     """
     named = [invocation.home for invocation in invocations]
     homes = list({home.root.resolve(): home for home in named}.values())
@@ -60,8 +67,9 @@ def serve(
     from interfaces.service.settings import ServeSettings
 
     settings = homes[0].manifest.settings("serve", ServeSettings)
-    minutes = settings.idle_minutes if idle_minutes is None else idle_minutes
     port = _port(address) if address is not None else None
+    usual = 0.0 if port is not None else settings.idle_minutes  # who asks over a port cannot start it again
+    minutes = usual if idle_minutes is None else idle_minutes
     data = {"homes": [str(home.root) for home in homes], "idle_minutes": minutes, "http": address}
     run(
         homes, settings=settings, idle_s=minutes * 60, port=port, hosts=hosts,
@@ -90,7 +98,21 @@ def _stop(invocation: Invocation, homes: Sequence[Home]) -> None:
     for home in homes:
         try:
             if exchange(socket_path(home.root), "POST", "/stop", yes_s=2.0)[0] == 200:
+                _wait_until_over(home)
                 stopped.append(str(home.root))
         except (OSError, ValueError):
             continue
     invocation.show({"stopped": stopped}, [f"stopped: {root}" for root in stopped] or ["no service runs"])
+
+
+def _wait_until_over(home: Home) -> None:
+    """Wait until the service has given its lock back, so that another can be started. A long closing is not waited for.
+
+    The lock is the last thing that it gives back, after its port and its socket.
+    """
+    from agent_home.errors import Locked
+    from agent_home.lock import hold
+    from interfaces.service.forwarding.socket_place import socket_path
+
+    with contextlib.suppress(Locked), hold(socket_path(home.root).with_suffix(".lock"), _STOP_S):
+        pass

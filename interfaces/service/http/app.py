@@ -138,7 +138,10 @@ def _problem_response(problem: HttpProblem, request_id: str, *, detail: bool) ->
 async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(getattr(error, "headers", None) or {})
-    text = "no such path. /openapi.json lists them" if status == 404 else "another method is needed"
+    allowed = headers.get("Allow", headers.get("allow", ""))
+    text = "no such path, or a name in it has a slash. /openapi.json lists the paths"
+    if status != 404:
+        text = f"another method is needed: {allowed}" if allowed else "another method is needed"
     request_id = _request_id(request)
     LOGGER.info("%s", json.dumps({"request": request_id, "method": request.method[:16], "status": status}))
     return JSONResponse({"error": text, "request": request_id}, status, headers={**headers, "X-Request-Id": request_id})

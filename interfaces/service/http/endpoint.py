@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agent_home.home import MEMORY
+from agent_home.suggestions import did_you_mean, near_names
 from interfaces.api import AgentHome
 
 from .activity import Activity
@@ -86,7 +87,8 @@ async def parsed_body(request: Request, kind: type[B]) -> B:
         given: Any = _query(request)
     else:
         try:
-            given = json.loads(await request.body(), parse_float=_number)
+            body = await request.body()
+            given = json.loads(body, parse_float=_number) if body else {}
         except (ValueError, RecursionError) as error:
             raise HttpProblem(400, "the body is not JSON") from error
     try:
@@ -95,7 +97,15 @@ async def parsed_body(request: Request, kind: type[B]) -> B:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise HttpProblem(422, f"{place[:200]}: {first['msg']}") from error
+        raise HttpProblem(422, f"{place[:200]}: {_told(kind, str(first['type']), place, str(first['msg']))}") from error
+
+
+def _told(kind: type[BaseModel], error: str, place: str, message: str) -> str:
+    """Return what is wrong with a value, as one who writes requests reads it."""
+    if error == "extra_forbidden":
+        meant = did_you_mean(near_names(place.rpartition(".")[2], kind.model_fields))
+        return f"no such key. {meant or 'Known keys: ' + ', '.join(kind.model_fields)}"
+    return "write a JSON object" if error == "model_type" else message
 
 
 def _number(text: str) -> float:

@@ -93,4 +93,4 @@ def _content(given: OutputBody) -> bytes:
     try:
         return base64.b64decode(given.content_base64 or "", validate=True)
     except (binascii.Error, ValueError) as error:
-        raise HttpProblem(422, "content_base64: no base64") from error
+        raise HttpProblem(422, "content_base64: write base64 (letters, digits, + and /)") from error

@@ -110,6 +110,7 @@ def test_a_content_that_is_stored_again_while_it_is_dropped_stays(
     store_output(home, [LONG], now=now - timedelta(days=40))
     for path in blobs(home):
         os.utime(path, (time.time() - 7200,) * 2)
+
     def stored_meanwhile(home: Home, path: Path) -> None:
         store_output(home, [LONG], now=now)
         drop_unused(home, path)

@@ -53,6 +53,8 @@ def test_a_chinese_message_without_content_is_not_relevant(home: Home, query: st
     assert search(home, query, settings=RecallSettings(), mode="lexical").relevant is relevant
 
 
-def test_a_named_day_and_a_small_index_have_no_floor() -> None:
+def test_a_named_day_has_no_floor_and_a_small_index_a_lower_one() -> None:
     assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=1000, dated=True))
-    assert is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=99))
+    assert is_relevant(MatchStrength(information=0.0, cosine=0.45, passages=99))
+    assert not is_relevant(MatchStrength(information=0.0, cosine=0.1, passages=99))
+    assert is_relevant(MatchStrength(information=0.0, cosine=None, passages=99))
