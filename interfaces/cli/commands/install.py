@@ -137,6 +137,6 @@ def _lines(change: SettingsChange, *, dry_run: bool, then: str) -> Iterator[str]
         yield "dry run, nothing is written"
         return
     done = "hooks written" if then else "hooks taken out"
-    yield f"{change.path}: {'removed, as it was before' if change.after is None else done}"
+    yield f"{change.path}: {'removed' if change.after is None else done}"
     if then:
         yield then

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,13 @@ from interfaces.hosts.event import HOSTS
 from interfaces.hosts.install import install, settings_path
 
 
+def ago(days: int) -> str:
+    """Return the time so many days ago, as hooks write it."""
+    return f"{datetime.now().astimezone() - timedelta(days=days):%Y-%m-%dT%H:%M:%S}"
+
+
 def test_a_home_without_hooks_is_in_order(home: Home, tmp_path: Path) -> None:
-    assert hosts_check(home, tmp_path) == ("ok", "0 sessions of chat hosts not closed yet")
+    assert hosts_check(home, tmp_path) == ("ok", "hooks in no host, 0 sessions not closed yet")
 
 
 def test_sessions_that_fail_are_named_from_the_third_failure_on(home: Home, tmp_path: Path, now: datetime) -> None:
@@ -30,11 +35,26 @@ def test_sessions_that_fail_are_named_from_the_third_failure_on(home: Home, tmp_
 
 
 def test_the_last_error_of_a_hook_is_named(home: Home, tmp_path: Path) -> None:
-    queue.note_error(home.root, "2026-11-27T10:00:00 OSError queue.py:10")
-    queue.note_error(home.root, "2026-11-28T10:00:00 ValueError event.py:60")
+    queue.note_error(home.root, f"{ago(2)} OSError queue.py:10")
+    queue.note_error(home.root, f"{ago(1)} ValueError event.py:60")
     status, detail = hosts_check(home, tmp_path)
     assert status == "warning"
-    assert "2026-11-28T10:00:00 ValueError event.py:60" in detail
+    assert "ValueError event.py:60" in detail
+    assert "OSError" not in detail
+
+
+def test_an_error_of_a_hook_is_forgotten_after_a_week(home: Home, tmp_path: Path) -> None:
+    queue.note_error(home.root, f"{ago(8)} ValueError event.py:60")
+    assert hosts_check(home, tmp_path)[0] == "ok"
+    queue.note_error(home.root, f"{ago(1)} ValueError event.py:60")
+    assert hosts_check(home, tmp_path)[0] == "warning"
+
+
+def test_the_hosts_that_have_hooks_for_this_home_are_named(home: Home, tmp_path: Path) -> None:
+    install(home, "codex", settings_path("codex", "user", tmp_path / "user"), apply=True)
+    install(home, "gemini", settings_path("gemini", "project", tmp_path / "project"), apply=True)
+    detail = hosts_check(home, tmp_path / "user", tmp_path / "project")[1]
+    assert detail.startswith("hooks in codex, gemini (project), 0 sessions")
 
 
 @pytest.mark.parametrize("host", HOSTS)

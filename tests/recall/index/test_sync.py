@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ import pytest
 
 from agent_home.errors import Locked
 from agent_home.home import Home
+from agent_home.outputs.store import store_output
 from recall.errors import IndexStale
 from recall.index import embedding_queue, file_scan, ingest, own_index, schema
 from recall.index import sync as index_sync
@@ -422,3 +425,17 @@ def test_a_file_that_another_sync_indexed_meanwhile_stays(
     assert ensure_fresh(home, settings, None).removed == 0
     update()
     assert verify(home, settings).differences == ()
+
+
+def test_chunks_of_an_output_want_no_vector_and_its_summary_does(
+    update: Update, home: Home, settings: RecallSettings
+) -> None:
+    lines = "".join(f"step {number} of the harbour build took {number} ms\n" for number in range(3_000))
+    store_output(home, [lines.encode()], now=datetime(2026, 11, 28, tzinfo=UTC), tool="make")
+    assert update().pending == 0
+    with closing(schema.connect(home.index)) as conn:
+        rows = dict(conn.execute("SELECT embedded, count(*) FROM passages GROUP BY embedded"))
+    assert verify(home, settings).ok
+    assert 0 not in rows
+    assert rows[1] >= 1
+    assert rows[2] > 10

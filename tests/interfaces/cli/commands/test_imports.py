@@ -70,9 +70,19 @@ def test_the_text_has_counts_and_the_next_step(home: Home, conversation: Path) -
 def test_a_folder_without_sessions_is_reported_on_standard_error(home: Home, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     result = run(home, "claude-code", tmp_path / "empty", "--json")
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert json.loads(result.stdout)["messages"] == 0
-    assert "no *.jsonl file" in result.stderr
+    assert "found no file of sessions" in result.stderr
+
+
+def test_a_folder_of_gemini_has_files_of_earlier_versions_too(home: Home, tmp_path: Path) -> None:
+    chats = tmp_path / "gemini" / "ab" / "chats"
+    chats.mkdir(parents=True)
+    rows = [{"id": "1", "timestamp": "2026-11-20T10:00:00Z", "type": "user", "content": "We use apsw."}]
+    (chats / "session-1.json").write_text(json.dumps({"sessionId": "old", "messages": rows}, indent=2))
+    (chats / "other.json").write_text("{}")
+    result = run(home, "gemini", tmp_path / "gemini", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["messages"]) == (0, 1)
 
 
 def test_a_missing_file_exits_with_2_and_a_missing_home_with_3(home: Home, tmp_path: Path, conversation: Path) -> None:

@@ -51,7 +51,7 @@ def test_hooks_come_and_go_in_the_settings_of_the_user(home: Home, host: str, us
     path = settings_path(host, "user", user)
     done = run(home, "install", host)
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == f"{path}: written"
+    assert done.stdout.splitlines()[0] == f"{path}: hooks written"
     assert done.stdout.splitlines()[1].startswith("Next: start ")
     assert list(files(user)) == [path.relative_to(user).as_posix()]
     assert run(home, "install", host).stdout == f"{path}: nothing to change\n"

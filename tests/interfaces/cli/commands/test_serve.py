@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -96,3 +97,25 @@ def test_a_home_under_two_names_is_served_once(home: Home) -> None:
     again = home.root.parent / "." / home.root.name / ".." / home.root.name
     found = run_memory("serve", "--home", str(home.root), "--home", str(again), "--idle-minutes", "0.05")
     assert found.returncode == 0, found.stderr
+
+
+def test_after_a_stop_another_service_starts_at_once(home: Home) -> None:
+    for _ in range(2):
+        with running(home.root, http=True) as service:
+            assert run_memory("serve", "--home", str(home.root), "--stop").stdout.startswith(b"stopped: ")
+            with socket_path(home.root).with_suffix(".lock").open("rb+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert not socket_path(home.root).exists()
+            assert service.url
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [([], 1800), (["--http", "127.0.0.1:0"], 0), (["--http", ":0", "--idle-minutes", "2"], 120)]
+)
+def test_a_service_that_answers_http_does_not_end_by_itself(
+    home: Home, monkeypatch: pytest.MonkeyPatch, options: list[str], seconds: float
+) -> None:
+    given: list[float] = []
+    monkeypatch.setattr("interfaces.service.server.serve", lambda _homes, *, idle_s, **_rest: given.append(idle_s))
+    assert run("--home", str(home.root), *options).exit_code == 0
+    assert given == [seconds]

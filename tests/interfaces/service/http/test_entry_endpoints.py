@@ -196,3 +196,25 @@ def test_a_memory_of_the_owner_is_changed_by_no_other_token(home: Home, now: dat
     assert ask_app(app, "GET", owners, token=mine).json()["memory"] == "The mill is made of bricks"
     assert ask_app(app, "PUT", pods, token=pod, json={"text": "The barn is new"}).status_code == 200
     assert ask_app(app, "DELETE", pods, token=mine).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/prompt", {"windw": 5}, "windw: no such key. Did you mean 'window'?"),
+        ("/memory/store", {"content": "x", "zzz": 1}, "zzz: no such key. Known keys: content, tags, type"),
+        ("/memory/store", [], "body: write a JSON object"),
+    ],
+)
+def test_a_wrong_key_is_told_with_the_next_step(served: Served, path: str, body: Any, said: str) -> None:
+    assert served.ask("POST", path, json=body).json()["error"] == said
+
+
+def test_a_wrong_method_is_told_with_the_right_one(served: Served) -> None:
+    answer = served.ask("DELETE", "/memory/store")
+    assert (answer.status_code, answer.json()["error"]) == (405, "another method is needed: POST")
+
+
+def test_an_entry_is_ended_without_a_body(served: Served) -> None:
+    note = served.ask("POST", "/entries", json={"text": "The crane of pier nine is red", "type": "lesson"}).json()["id"]
+    assert served.ask("POST", f"/entries/{note}/resolve").json()["state"].startswith("resolved")
