@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .progressive import EntryBlock
-from .recall_section import Attempt, PassageBlock, RecalledPassage, Room, SessionBlock, duplicate_lines
+from .recalled.recall_section import Attempt, PassageBlock, RecalledPassage, Room, SessionBlock, duplicate_lines
 from .receipt import EntryLine
 from .settings import AssemblerSettings
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from agent_home.documents.entry import SECTIONS, parse_entry
 
-from .recall_section import TURNS_SHOWN, RecalledPassage, Room, no_room, tells_only
+from .recalled.recall_section import TURNS_SHOWN, RecalledPassage, Room, no_room, tells_only
 from .receipt import EntryLine
 from .section import Count, PromptSection, Unit, cut_section, defused, select_units
 from .settings import AssemblerSettings

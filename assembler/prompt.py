@@ -43,20 +43,21 @@ from .context import (
     with_rest,
     without_entries,
 )
-from .ended_claims import EndedClaims
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
-from .layers import LayerResult, Searcher, search_layer
-from .past_memory import NOT_SEARCHED, PastSearcher
 from .pool import Pool
 from .prefix_stability import unchanged_tokens
 from .progressive import EntryBlock, ProgressiveMemory, build_progressive
-from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
+from .recalled.ended_claims import EndedClaims
+from .recalled.layers import LayerResult, Searcher, search_layer
+from .recalled.past_memory import NOT_SEARCHED, PastSearcher
+from .recalled.recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume_hint import ContinuedSession, fence_continued, resume_hint
 from .section import Count, PromptSection, cut_section, defused, make_section
 from .settings import AssemblerSettings
 from .sources import Sources, SourceText
+from .working_context import working_context
 
 __all__ = ["Request", "assemble"]
 
@@ -67,6 +68,7 @@ _MIN_HITS, _MAX_HITS = 150, {"L2": 300, "L3": 600, "L4": 300}
 #: Tokens of the pool for which one more hit is searched for: a short turn with its address.
 _TOKENS_PER_HIT = 30
 _HINT_TOKENS = 120
+_WORKING_TOKENS = 400
 #: Largest share of a small budget for the names of files of which something is missing.
 _NAMED_SHARE = 0.1
 _UNRELATED = "nothing fits the message better than chance"
@@ -169,12 +171,14 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
         session = _continued_part(builder, hint + _pool_floor(budget, settings) // 2, request.continued)
     elif not request.at and home.may_read("sessions/", request.audience):
         session = _open_session_part(builder, screening, hint)
-    fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(CLOSE) + _BLANK_TOKENS
+    working = "" if request.at else _working_context_part(builder, min(_WORKING_TOKENS, budget.tokens // 20))
+    fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(working) + count(CLOSE) + _BLANK_TOKENS
     if builder.searcher is not None and request.message.strip():
         builder.searcher.refresh(request.message)
     if budget.minimal:
         fixed += count(_small_closing(sections, budget, fixed, count))
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
+    _append(builder.volatile, working)
     screening.remember()
     return _receipt(builder, budget)
 
@@ -560,6 +564,24 @@ def _continued_part(builder: _PromptBuilder, room: int, continued: ContinuedSess
             reason=reason,
         )
     )  # fmt: skip
+    return text
+
+
+def _working_context_part(builder: _PromptBuilder, tokens: int) -> str:
+    """Return what the session keeps for now, in at most *tokens*."""
+    request = builder.request
+    try:
+        text = working_context(builder.home, request.session, request.audience, tokens, builder.count)
+    except Exception as error:  # noqa: BLE001 - SQLite's errors share no class with those of a file; the prompt is made
+        builder.degraded.append(f"the working context cannot be read: {' '.join(str(error).split())}")
+        return ""
+    if text:
+        cost = builder.count(text)
+        builder.sections.append(
+            SectionLine(
+                name="Working context", tokens=cost, full_tokens=cost, action="kept", reason="kept for this session"
+            )
+        )
     return text
 
 

@@ -34,8 +34,8 @@ from agent_home.home import Home
 from agent_home.imports import import_chat
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
+from assembler.recalled.searcher import HomeSearcher
 from assembler.receipt import Receipt
-from assembler.searcher import HomeSearcher
 from distill.close import close_all
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings

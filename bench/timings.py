@@ -34,7 +34,7 @@ from agent_home.documents.entry import SECTIONS, Entry, new_id
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from assembler.prompt import Request, assemble
-from assembler.searcher import HomeSearcher
+from assembler.recalled.searcher import HomeSearcher
 from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
 from recall.embedding.model import EmbeddingSettings
 from recall.index.sync import sync

@@ -45,6 +45,7 @@ from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombs
 from agent_home.forgetting.variants import encoded, respelled, topic_words
 from agent_home.git import commits
 from agent_home.home import Home
+from agent_home.outputs.erasure import drop_outputs, outputs_with
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.screening.originals import drop_originals
 from agent_home.settings import MANIFEST, parse_manifest
@@ -54,6 +55,7 @@ from agent_home.store.machine_state import hold_home
 from agent_home.store.moved_head import note_head
 from agent_home.store.recovery import marked_git, recover
 from agent_home.store.uncommitted_edits import failing_edits
+from recall.hot_state import drop_hot_state
 from recall.index import erasure as index
 from recall.settings import RecallSettings
 
@@ -166,6 +168,10 @@ def places(home: Home, target: RedactionTarget, *, progress: Progress | None = N
     say = progress or _silent
     say("searching the files")
     found = list(find_in_files(home, target))
+    found += [
+        Occurrence(kind="output", path=f"{output.id}: its content", note="is compressed. The output goes as a whole")
+        for output in outputs_with(home, target)
+    ]
     say("searching the index")
     found += [Occurrence(kind="index", path=f"{file}: {what}") for file, what in index.occurrences(home, target)]
     say("searching git's objects")
@@ -203,6 +209,8 @@ def forget(
     with hold_home(home):
         recover(home)
         _commit_tracked(home, erase(home, target), target, actor)
+        drop_outputs(home, target)
+        drop_hot_state(home)
         # what is forgotten has marks in place of personal data, and an original does not have the marks
         drop_originals(home, {turn.source for turn in plan.turns if turn.passages})
     say("rebuilding the index")

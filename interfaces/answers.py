@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distill.entries.notes import Finished, Remembered
     from distill.reading.model_reader import ModelUse
     from distill.review.queue import ReviewItem
+    from recall.hot_state import HotItem
     from recall.search.hybrid import Hit, SearchResult
 
     from .folder_status import FolderStatusFile
@@ -34,6 +35,7 @@ __all__ = [
     "content_answer",
     "event_answer",
     "finished_answer",
+    "hot_item_answer",
     "imported_answer",
     "lineage_answer",
     "output_answer",
@@ -197,6 +199,11 @@ def event_answer(event: LoggedEvent) -> dict[str, Any]:
         "session": event.session,
         "details": dict(event.details),
     }
+
+
+def hot_item_answer(item: HotItem) -> dict[str, Any]:
+    """Return a value of the hot state."""
+    return dataclasses.asdict(item)
 
 
 def pruned_answer(done: PrunedOutputs) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def prompt_for(home: Home, request: Request) -> Receipt:
     request = replace(request, closing=sessions_being_closed(home))
     searcher = None
     if request.message.strip() and not request.at:
-        from assembler.searcher import HomeSearcher
+        from assembler.recalled.searcher import HomeSearcher
 
         searcher = HomeSearcher(home)
     receipt = assemble(home, request, searcher)

@@ -46,12 +46,13 @@ ORDER: dict[str, list[list[str]]] = {
         ["creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [
-        ["collector_pause", "errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
+        ["collector_pause", "errors", "settings", "text"], ["embedding"], ["index"], ["hot_state", "search"],
+        ["evaluation"],
     ],
     "assembler": [
-        ["errors", "onboarding", "ended_claims", "receipt", "section", "settings"],
-        ["budget", "file_screening", "prefix_stability", "recall_section"], ["progressive"], ["pool"],
-        ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
+        ["errors", "onboarding", "receipt", "section", "settings"],
+        ["budget", "file_screening", "prefix_stability"], ["sources"], ["recalled"], ["progressive"], ["pool"],
+        ["context", "resume_hint", "working_context"], ["prompt"],
     ],
     "distill": [
         ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],

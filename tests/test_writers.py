@@ -57,7 +57,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.outputs.blobs": (
         "contents of outputs, which git does not track, each under a name of its own",
-        {"os.open", "os.fdopen", "self._staged.unlink", "path.unlink"},
+        {"os.open", "os.fdopen", "self._staged.unlink", "path.unlink", "?.unlink"},
     ),
     "agent_home.events.recording": (
         "the event log, machine state: lines of ids and counts, and full files of it",
@@ -70,11 +70,13 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "interfaces.folder_status": ("the staged STATUS.md of a folder that a person names", {"staged.unlink"}),
     "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
+    "agent_home.outputs.erasure": ("outputs with a text that a person wants forgotten", {"?.unlink"}),
     "agent_home.outputs.pruning": ("outputs that are old, when a person asks for it", {"path.unlink"}),
     "recall.embedding.model": (
         "the embedding model's cache, which is no part of a home",
         {"folder.rename", "shutil.rmtree", "temporary.rename"},
     ),
+    "recall.hot_state": ("a damaged or forgotten hot state, over within the hour", {"?.unlink", "path.unlink"}),
     "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
     "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
     "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),

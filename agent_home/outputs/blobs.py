@@ -23,7 +23,7 @@ from .. import storage
 from ..home import Home
 from .entry import OutputChunk, OutputDamaged
 
-__all__ = ["BlobWriter", "blob_path", "blobs", "drop_unused", "is_idle", "leftovers", "read_chunk"]
+__all__ = ["BlobWriter", "blob_path", "blobs", "drop_content", "drop_unused", "is_idle", "leftovers", "read_chunk"]
 
 _FOLDER = "outputs/blobs"
 _LEVEL = 9
@@ -124,6 +124,12 @@ def drop_unused(home: Home, path: Path) -> None:
     with _held(home, fcntl.LOCK_EX), suppress(OSError):
         if is_idle(path):
             path.unlink()
+
+
+def drop_content(home: Home, digest: str) -> None:
+    """Delete the content with that *digest*, whoever uses it."""
+    with _held(home, fcntl.LOCK_EX):
+        blob_path(home, digest).unlink(missing_ok=True)
 
 
 def is_idle(path: Path) -> bool:

@@ -19,7 +19,7 @@ from agent_home.clock import parse_time
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
-from assembler.searcher import HomeSearcher
+from assembler.recalled.searcher import HomeSearcher
 from recall.embedding.embedder import Embedder
 from recall.evaluation.metrics import EvalCase
 

@@ -49,6 +49,7 @@ COMMANDS = {
             "interfaces.cli.commands.checkpoint:checkpoint",
             "Note where work stands, and go on from there.",
         ),
+        "context": ("interfaces.cli.commands.context:context", "Keep the working context of a session for an hour."),
         "status": ("interfaces.cli.commands.status:status", "Keep the state of work in a folder's STATUS.md."),
         "refs": ("interfaces.cli.commands.outputs:refs", "List the outputs of a checkpoint or of a folder."),
         "stats": ("interfaces.cli.commands.outputs:stats", "Count stored outputs."),

@@ -20,8 +20,8 @@ from agent_home.documents.daily_log import daily_path
 from agent_home.git_folder import main_worktree
 from agent_home.home import MEMORY, Home
 from agent_home.store.transcript import SessionFile, sessions
-from assembler.ended_claims import ITEM
 from assembler.file_screening import FileScreening
+from assembler.recalled.ended_claims import ITEM
 from assembler.section import Count, defused, make_section
 from assembler.sources import Sources
 from guard.lazy_regex import lazy_regex

@@ -162,7 +162,7 @@ def _listening(home: Home) -> Iterator[socket.socket]:
 
 def _warm_up(homes: Sequence[Home]) -> None:
     """Load the models, the index and the modules of each home, as its first prompt would, and note no prompt."""
-    importlib.import_module("assembler.searcher")
+    importlib.import_module("assembler.recalled.searcher")
     importlib.import_module("assembler.prompt")
     for home in homes:
         run_command(["search", "warm up", "--home", str(home.root)], home.root, {})

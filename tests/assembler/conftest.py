@@ -14,7 +14,7 @@ from agent_home.creation import template_files
 from agent_home.documents.entry import Entry
 from agent_home.documents.standing import Standing
 from agent_home.home import Home
-from assembler.layers import RecallHits
+from assembler.recalled.layers import RecallHits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_home.documents.standing import Standing
 from agent_home.tokens import count_tokens
 from assembler.progressive import EntryBlock, build_progressive
-from assembler.recall_section import Room
+from assembler.recalled.recall_section import Room
 from assembler.receipt import EntryLine
 from assembler.section import make_section
 from assembler.settings import AssemblerSettings

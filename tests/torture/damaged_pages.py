@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_home.home import Home
 from assembler.prompt import Request, assemble
-from assembler.searcher import HomeSearcher
+from assembler.recalled.searcher import HomeSearcher
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from agent_home.home import Home
-from assembler.searcher import HomeSearcher
+from assembler.recalled.searcher import HomeSearcher
 from recall.index import damage
 from recall.index.sync import SyncReport, ensure_fresh, sync
 from recall.index.verify import verify

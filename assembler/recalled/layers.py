@@ -13,8 +13,8 @@ from typing import Protocol
 
 from agent_home.documents.entry import Entry
 
+from ..receipt import LayerLine
 from .recall_section import RecalledPassage, RecalledTurn
-from .receipt import LayerLine
 
 __all__ = ["LAYERS", "RecallHits", "Searcher", "search_layer"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
 from assembler.pool import Pool
-from assembler.recall_section import PassageBlock, Room, SessionBlock, unshown_lines
+from assembler.recalled.recall_section import PassageBlock, Room, SessionBlock, unshown_lines
 from assembler.receipt import EntryLine
 from assembler.settings import AssemblerSettings
 

@@ -15,7 +15,7 @@ import pytest
 
 from agent_home.home import Home
 from assembler.prompt import Request, assemble
-from assembler.searcher import HomeSearcher
+from assembler.recalled.searcher import HomeSearcher
 from recall.embedding.embedder import Vector
 from recall.index import schema
 from recall.index.sync import sync

@@ -9,9 +9,9 @@ from typing import Any
 from agent_home.documents.entry import Entry
 from agent_home.documents.standing import Standing
 from agent_home.home import Home
-from assembler.ended_claims import EndedClaims
 from assembler.prompt import Request, assemble
-from assembler.recall_section import PassageBlock, Room
+from assembler.recalled.ended_claims import EndedClaims
+from assembler.recalled.recall_section import PassageBlock, Room
 
 Written = Callable[..., Home]
 CLAIM = Entry(

@@ -105,7 +105,7 @@ class HomeSearcher:
         deadline_ms: float,
         exclude: Collection[str],
     ) -> RecallHits:
-        """Search the index as :class:`assembler.layers.Searcher` defines it."""
+        """Search the index as :class:`assembler.recalled.layers.Searcher` defines it."""
         self._take_embedder()
         settings = self._settings
         if settings is None:

@@ -17,8 +17,8 @@ from agent_home.documents.standing import Standing
 from agent_home.home import MEMORY, Home
 from recall.text.terms import words_of
 
+from ..sources import Sources
 from .layers import LAYERS, RecallHits
-from .sources import Sources
 
 __all__ = ["NOT_SEARCHED", "PastSearcher"]
 
@@ -44,7 +44,7 @@ class _EntryHit:
 
 @dataclass(frozen=True, slots=True)
 class PastSearcher:
-    """A :class:`assembler.layers.Searcher` over the entries of the MEMORY.md that *sources* read."""
+    """A :class:`assembler.recalled.layers.Searcher` over the entries of the MEMORY.md that *sources* read."""
 
     home: Home
     sources: Sources

@@ -20,9 +20,9 @@ from agent_home.store.speakers import role_and_name
 from agent_home.visible import visible_address
 from guard.lazy_regex import lazy_regex
 
+from ..receipt import EntryLine
+from ..section import Count, defused
 from .ended_claims import ITEM, EndedClaims
-from .receipt import EntryLine
-from .section import Count, defused
 
 __all__ = [
     "TURNS_SHOWN",

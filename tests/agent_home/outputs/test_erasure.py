@@ -1,0 +1,30 @@
+"""A text that is forgotten is in no output, however it was stored, and in no hot state."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from agent_home.home import Home
+from agent_home.outputs.reading import output_content, outputs
+from agent_home.outputs.store import store_output
+from distill.forget import forget
+from recall.hot_state import hot_state
+
+LINE = "the zanzibarite harbour opens at six\n"
+
+
+def test_a_forgotten_text_is_in_no_output_and_no_hot_state(home: Home, now: datetime) -> None:
+    short = store_output(home, [LINE.encode()], now=now)
+    long = store_output(home, [("a line of the log\n" * 3_000 + LINE).encode()], now=now, tool="make")
+    other = store_output(home, [b"another line of the log\n" * 3_000], now=now)
+    hot_state(home).set_value("s1", "task", LINE.strip())
+    done = forget(home, "zanzibarite harbour", now=now)
+    assert not done.remaining
+    kept = {output.id: output for output in outputs(home)}
+    assert long.id not in kept
+    assert other.id in kept
+    if short.id in kept:
+        assert b"zanzibarite" not in b"".join(output_content(home, kept[short.id]))
+    assert hot_state(home).get_context("s1") == {}
+    hot_state(home).set_value("s1", "task", "another")
+    assert hot_state(home).get_context("s1") == {"task": "another"}
