@@ -68,6 +68,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "promises that are a month old, and staged ones",
         {"path.unlink", "staged.unlink"},
     ),
+    "interfaces.cli.commands.jobs": (
+        "the prompt for a command that a person asks to run, gone after it",
+        {"tempfile.NamedTemporaryFile"},
+    ),
     "interfaces.folder_status": ("the staged STATUS.md of a folder that a person names", {"staged.unlink"}),
     "agent_home.outputs.store": ("the staged record of an output that could not be written", {"staged.unlink"}),
     "agent_home.outputs.erasure": ("outputs with a text that a person wants forgotten", {"?.unlink"}),
@@ -110,6 +114,7 @@ PROCESSES = {
     "distill.language_model.command": "the command that a person configured as language model on this machine",
     "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",
+    "interfaces.cli.commands.jobs": "the command that a person asks to run",
     "interfaces.hosts.hook": "the worker that outlives a hook, which its host may kill",
     "interfaces.frameworks.google_adk": "an event loop, which starts no process",
     "interfaces.frameworks.langgraph": "an event loop, which starts no process",

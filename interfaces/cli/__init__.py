@@ -56,6 +56,10 @@ COMMANDS = {
         "events": ("interfaces.cli.commands.events:events", "Show what happened in this home, oldest first."),
         "prune": ("interfaces.cli.commands.outputs:prune", "Drop old outputs."),
     },
+    "Jobs and pods": {
+        "run": ("interfaces.cli.commands.jobs:run", "Run a command with memory, and keep what it leaves."),
+        "ingest-output": ("interfaces.cli.commands.jobs:ingest_output", "Write what an output marks as memory."),
+    },
     "Look back": {
         "history": ("interfaces.cli.commands.history:history", "Show where an entry comes from."),
         "diff": ("interfaces.cli.commands.diff:diff", "Show what changed in memory, entry by entry."),
