@@ -35,7 +35,7 @@ class MarkedTooLarge(HomeError):
 
 @dataclass(slots=True, kw_only=True)
 class IngestedMarkers:
-    """What became of marked lines: *ids* of new entries, how many were *known*, and those that *waits* or were held."""
+    """Counts of marked lines: *known* already, waiting for a person, held by the guard; and the *ids* of new entries."""
 
     ids: list[str] = field(default_factory=list)
     known: int = 0
