@@ -35,7 +35,7 @@ class MarkedTooLarge(HomeError):
 
 @dataclass(slots=True, kw_only=True)
 class IngestedMarkers:
-    """Counts of marked lines: *known* already, waiting for a person, held by the guard; and the *ids* of new entries."""
+    """Counts of marked lines that are *known*, that wait for a person and that are held, and the *ids* of entries."""
 
     ids: list[str] = field(default_factory=list)
     known: int = 0

@@ -73,6 +73,7 @@ CLASSES: Mapping[str, SettingClass] = {
         "distill.memory_tokens", "distill.rule_after_sessions", "distill.retire_rules_after_days",
         "distill.resume_tokens",
     ),
+    **_consent("distill.outputs_days", "may drop outputs of tools sooner, and git has none of them"),
     "distill.review": SettingClass(
         kind="narrowing", more="fewer-proposals", default={}, why="commits entries that a person reviewed before"
     ),

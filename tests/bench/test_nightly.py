@@ -18,7 +18,7 @@ def test_a_grown_home_has_nothing_open_and_a_night_closes_what_is_new(tmp_path: 
     assert unclosed(home) == []
     assert len(daily_log.closings(home)) == 40
     row = measure(home, 40, 3, chance)
-    assert set(row.steps) == {"close", "verify", "consolidate", "archive", "govern", "report", "pack", "index"}
+    assert set(row.steps) == {"close", "verify", "consolidate", "archive", "govern", "prune", "report", "pack", "index"}
     assert 0 < row.share_all < row.share < 1
     assert check.problems(home) == []
     assert "| 40 |" in table([row], 3)
