@@ -32,9 +32,11 @@ from agent_home.clock import parse_time
 from agent_home.creation import create
 from agent_home.documents.entry import SECTIONS, Entry, new_id
 from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
 from agent_home.store import transcript
 from assembler.prompt import Request, assemble
 from assembler.recalled.searcher import HomeSearcher
+from interfaces.hosts import queue
 from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
 from recall.embedding.model import EmbeddingSettings
 from recall.index.sync import sync
@@ -45,6 +47,8 @@ WINDOW = 128_000
 _WARM_UP = 20
 #: Seconds in which a service loads models and index.
 _SERVICE_WARM_S = 5.0
+#: Seconds in which a worker has begun, and between two looks at its queue.
+_WORKER_STARTS_S = 0.3
 _WORD = re.compile(r"\w+")
 
 
@@ -205,7 +209,18 @@ def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[
         for _ in range(runs):
             for what, (arguments, environment) in commands.items():
                 found[what].append(_process_ms(arguments, environment))
+                if "hook" in arguments:
+                    _wait_for_worker(home)
     return (_timing(what, values) for what, values in found.items())
+
+
+def _wait_for_worker(home: Home) -> None:
+    """Wait until the worker that a hook started has ended, so that it takes no time of the next command."""
+    time.sleep(_WORKER_STARTS_S)
+    while queue.waits(home.root):
+        time.sleep(_WORKER_STARTS_S)
+    with hold(queue.folder(home.root) / "worker.lock"):
+        pass
 
 
 def _process_ms(arguments: Sequence[str], environment: Mapping[str, str]) -> float:
