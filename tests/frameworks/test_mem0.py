@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
+import string
 import subprocess
 import sys
 import time
@@ -73,7 +75,7 @@ def connect(served: tuple[Home, str], quiet_mem0: None) -> Iterator[Callable[...
     def client(*scopes: str, audience: str = "owner") -> MemoryClient:
         token = add_token(
             home,
-            f"t{time.monotonic_ns()}",
+            "".join(secrets.choice(string.ascii_lowercase) for _ in range(16)),
             scopes=scopes or ("read", "write"),
             audience=audience,
             now=datetime.now(UTC),
