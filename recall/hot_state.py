@@ -75,6 +75,7 @@ class HotState:
         self._path = home.machine / "hot-state.db"
         self._lock = Lock()
         self._conn: apsw.Connection | None = None
+        self._inode = 0
 
     def set_context(
         self, session_id: str, context: Mapping[str, Any], *, ttl_s: float = CONTEXT_S, audience: str = "owner"
@@ -180,9 +181,10 @@ class HotState:
                 return work(self._connection())
 
     def _connection(self) -> apsw.Connection:
-        if self._conn is None or not self._path.exists():
+        if self._conn is None or _inode(self._path) != self._inode:  # another process may have made it anew
             self._path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             self._conn = _connected(self._path)
+            self._inode = _inode(self._path)
         return self._conn
 
     def _begin_anew(self) -> None:
@@ -208,6 +210,13 @@ def drop_hot_state(home: Home) -> None:
     """Delete the hot state of *home*, with what deleted rows left in its file."""
     for path in home.machine.glob("hot-state.db*"):
         path.unlink(missing_ok=True)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
 
 
 def _connected(path: Path) -> apsw.Connection:

@@ -131,13 +131,14 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     """
     moment = now
     storage.make_folder(home.root / _FOLDER)
-    while not storage.create(_path(home, f"ckpt-{moment:%Y%m%d-%H%M%S}").with_suffix(".lock")):
+    while True:
+        name = f"ckpt-{moment:%Y%m%d-%H%M%S}"
+        path = _path(home, name)
+        lock = path.with_suffix(".lock")
+        if not path.exists() and storage.create(lock):
+            break
         moment += timedelta(seconds=1)
-    name = f"ckpt-{moment:%Y%m%d-%H%M%S}"
-    lock, path = _path(home, name).with_suffix(".lock"), _path(home, name)
     try:
-        if path.exists():
-            return save_checkpoint(home, make, moment + timedelta(seconds=1))
         made = make(name)
         staged = path.with_name(f".{path.name}.tmp")
         storage.stage(staged, json.dumps({"version": _VERSION, **asdict(made)}).encode() + b"\n")

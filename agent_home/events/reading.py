@@ -64,12 +64,17 @@ def events(home: Home, wanted: EventFilter = EventFilter(), *, limit: int = 100)
 def follow_events(
     home: Home, wanted: EventFilter = EventFilter(), *, ended: Callable[[], bool] = lambda: False
 ) -> Iterator[LoggedEvent]:
-    """Yield events as they come, from now on, until *ended* returns true.
+    """Return an iterator over the events that come from this call on, until *ended* returns true.
 
     A file that becomes full meanwhile is read to its end first.
     """
     newest = home.machine / "events.jsonl"
-    inode, offset = _state(newest)
+    return _followed(home, wanted, ended, newest, *_state(newest))
+
+
+def _followed(
+    home: Home, wanted: EventFilter, ended: Callable[[], bool], newest: Path, inode: int, offset: int
+) -> Iterator[LoggedEvent]:
     while not ended():
         now_inode, _ = _state(newest)
         if inode and now_inode != inode:

@@ -2,7 +2,7 @@
 
 The order of lines is the order of events: each line is one write under a lock of the file. The log explains what
 happened and is no memory, so it does not wait for the disk, and no write of memory fails because an event could not be
-recorded. A full file is renamed to ``events-0001.jsonl`` and so on, and old ones are dropped.
+recorded. A full file is renamed to ``events-000001.jsonl`` and so on, and old ones are dropped.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from .. import storage
 from ..home import Home
 from .blobs import blobs, drop_unused, is_idle, leftovers
 from .entry import record_path
-from .reading import outputs
+from .reading import damaged_outputs, outputs
 
 __all__ = ["PrunedOutputs", "prune_outputs"]
 
@@ -61,6 +61,8 @@ def prune_outputs(
         kept_digests.add(output.digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
     unused = [path for path in blobs(home) if path.stem not in kept_digests and is_idle(path)]
+    if unused and damaged_outputs(home, most_bytes=0):  # nobody knows which content a damaged record names
+        unused = []
     freed += sum(map(_size, unused))
     if apply:
         for path in (*(home.root / record_path(name) for name in dropped), *leftovers(home)):

@@ -9,7 +9,7 @@ import pytest
 
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
-from recall.hot_state import CONTEXT_S, TOOL_S, HotState, HotStateRefused, hot_state
+from recall.hot_state import CONTEXT_S, TOOL_S, HotState, HotStateRefused, drop_hot_state, hot_state
 
 TOKEN = "ghp_" + "m1N2b3V4c5X6z7A8s9D0f1G2h3J4k5L6q7W8"
 
@@ -114,3 +114,13 @@ def test_threads_and_objects_share_one_state(home: Home) -> None:
     for thread in threads:
         thread.join()
     assert all(states[2].get_context(f"s{n}") == {f"k{i}": i for i in range(30)} for n in range(6))
+
+
+def test_a_state_that_another_process_made_anew_is_the_one_that_counts(home: Home) -> None:
+    mine, theirs = HotState(home), HotState(home)
+    mine.set_value("s1", "a", 1)
+    drop_hot_state(home)
+    theirs.set_value("s1", "b", 2)
+    assert mine.get_context("s1") == {"b": 2}
+    mine.set_value("s1", "c", 3)
+    assert theirs.get_context("s1") == {"b": 2, "c": 3}

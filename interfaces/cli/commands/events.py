@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -62,15 +63,15 @@ def events(
     from agent_home.events.reading import events as newest_events
 
     wanted = EventFilter(type=kind, session=session, start=start, end=end)
+    coming = follow_events(invocation.home, wanted)  # from before the others are read, so that none is missed
     found = newest_events(invocation.home, wanted, limit=limit)
     if not follow:
         lines = [_line(event) for event in found] or ["no event fits"]
         invocation.show({"events": [event_answer(event) for event in found]}, lines)
         return
     say = _writer(invocation)
-    for event in found:
-        say(event)
-    for event in follow_events(invocation.home, wanted):
+    told = {event.id for event in found}
+    for event in chain(found, (event for event in coming if event.id not in told)):
         say(event)
 
 

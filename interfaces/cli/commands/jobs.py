@@ -139,8 +139,8 @@ def _run(command: tuple[str, ...], environ: dict[str, str], spool: IO[bytes]) ->
             reader.join()
     finally:
         signal.signal(signal.SIGTERM, before)
-        process.stdout.close() if process.stdout else None
-        process.stderr.close() if process.stderr else None
+        for stream in filter(None, (process.stdout, process.stderr)):
+            stream.close()
     return code if code >= 0 else 128 - code
 
 

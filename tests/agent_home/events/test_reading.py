@@ -85,3 +85,9 @@ def test_a_day_of_work_leaves_an_event_of_each_kind(home: Home, now: datetime) -
     (cited,) = [event for event in found if event.type == "citation"]
     assert (cited.session, cited.details["entries"]) == ("s1", [note.id])
     assert "apsw" not in (home.machine / "events.jsonl").read_text()
+
+
+def test_an_event_between_the_list_and_the_following_is_not_missed(home: Home) -> None:
+    coming = follow_events(home, EventFilter(type="prompt"))
+    between = record_event(home, "prompt")
+    assert next(coming).id == between

@@ -11,6 +11,7 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.outputs.blobs import blobs, drop_unused
+from agent_home.outputs.entry import record_path
 from agent_home.outputs.pruning import prune_outputs
 from agent_home.outputs.reading import (
     NoSuchOutput,
@@ -119,3 +120,15 @@ def test_a_content_that_is_stored_again_while_it_is_dropped_stays(
     prune_outputs(home, now=now, keep_days=30, apply=True)
     (kept,) = outputs(home)
     assert b"".join(output_content(home, kept)) == LONG
+
+
+def test_the_content_of_a_damaged_record_is_kept(home: Home, now: datetime) -> None:
+    stored = store_output(home, [LONG], now=now)
+    record = home.root / record_path(stored.id)
+    kept = record.read_bytes()
+    for path in blobs(home):
+        os.utime(path, (time.time() - 7200,) * 2)
+    record.write_bytes(kept[:-20])
+    prune_outputs(home, now=now, keep_days=0, apply=True)
+    record.write_bytes(kept)
+    assert b"".join(output_content(home, stored)) == LONG
