@@ -25,7 +25,7 @@ from ..home import Home
 from ..screening.service import ScreeningService
 from .event import EVENT_TYPE, EVENT_TYPES, LoggedEvent
 
-__all__ = ["KEEP_DAYS", "EventRefused", "event_files", "log_event", "record_event"]
+__all__ = ["KEEP_DAYS", "EventRefused", "event_files", "log_event", "loggable_details", "record_event"]
 
 #: Days after which a full file is dropped, and files that are kept besides the newest.
 KEEP_DAYS, _MOST_FILES = 90, 16
@@ -68,6 +68,17 @@ def log_event(
         GuardRefused: the guard cannot run.
         OSError: the log cannot be written.
     """
+    checked = loggable_details(event_type, details)
+    screening = ScreeningService(home)
+    return _append(home, event_type, session, now or present(), _redacted(screening, checked))
+
+
+def loggable_details(event_type: str, details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *details* of a program's event as JSON gives them back.
+
+    Raises:
+        EventRefused: see :func:`log_event`.
+    """
     if event_type in EVENT_TYPES:
         raise EventRefused(f"{event_type!r} is a type of agent-home's own events. Give yours another name")
     if not EVENT_TYPE.fullmatch(event_type):
@@ -78,8 +89,8 @@ def log_event(
         raise EventRefused(f"the details are no JSON: {error}") from error
     if len(text.encode("utf-8", "surrogatepass")) > MOST_DETAIL_BYTES:
         raise EventRefused(f"the details are larger than {MOST_DETAIL_BYTES >> 10} KB. Store them: memory log")
-    screening = ScreeningService(home)
-    return _append(home, event_type, session, now or present(), _redacted(screening, json.loads(text)))
+    checked: dict[str, Any] = json.loads(text)
+    return checked
 
 
 def event_files(home: Home) -> list[Path]:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TypedDict, Unpack
 
 from .. import storage
+from ..clock import now as present
 from ..errors import GuardRefused
 from ..home import Home
 from ..screening.service import ScreeningService
@@ -21,7 +23,7 @@ from .chunking import ChunkDraft, chunks, decoded, encoded, windows
 from .entry import OUTPUT_TYPES, OutputChunk, OutputType, StoredOutput, new_output_id, record_path
 from .summaries.summariser import OutputSummariser
 
-__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "store_output"]
+__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "store_output"]
 
 #: Outputs of fewer tokens are part of their record.
 INLINE_TOKENS = 500
@@ -35,49 +37,74 @@ _HELD = "the guard holds its summary back: {}"
 Progress = Callable[[int], None]
 
 
+class OutputLabels(TypedDict, total=False):
+    """Labels of an output: what is known besides its content.
+
+    Attributes:
+        type: transcript, output, summary, context or chunk. Without it, output.
+        tags: words by which it is listed.
+        directory: the folder that it is about, absolute.
+        checkpoint: the checkpoint that it belongs to.
+        session: the session in which it was made.
+        tool: the tool that printed it.
+        command: how the tool was called.
+        exit_code: how the tool ended.
+        author: the participant who stores it. Then no prompt and no search shows it.
+    """
+
+    type: OutputType
+    tags: Sequence[str]
+    directory: str
+    checkpoint: str
+    session: str
+    tool: str
+    command: str
+    exit_code: int | None
+    author: str
+
+
 def store_output(
     home: Home,
     content: Iterable[bytes],
     *,
-    now: datetime,
-    type: OutputType = "output",  # noqa: A002 - as the option and the key are called
-    tags: Sequence[str] = (),
-    directory: str = "",
-    checkpoint: str = "",
-    session: str = "",
-    tool: str = "",
-    command: str = "",
-    exit_code: int | None = None,
-    author: str = "",
+    now: datetime | None = None,
     progress: Progress = lambda _bytes: None,
+    **labels: Unpack[OutputLabels],
 ) -> StoredOutput:
     """Store *content*, which is read once and never held as a whole, and return its record.
 
-    Secrets and personal data are replaced before anything is written. *author* is a participant who stores it, and
-    *progress* gets the number of bytes so far.
+    Secrets and personal data are replaced before anything is written. *progress* gets the number of bytes so far.
 
     Raises:
-        ValueError: *type* is none.
+        ValueError: the type is none.
         GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
         OSError: the disk is full, or the home cannot be written. Nothing was stored.
     """
-    if type not in OUTPUT_TYPES:
-        raise ValueError(f"type is {type!r}, expected one of {', '.join(OUTPUT_TYPES)}")
-    screening = ScreeningService(home)
-    label = partial(_label, screening)
-    draft = StoredOutput(
-        id="mem-00000000-000000-00000000", ts=now.isoformat(timespec="seconds"), type=type,
-        tags=tuple(dict.fromkeys(label(tag) for tag in tags if tag.strip())), exit_code=exit_code,
-        directory=label(directory), checkpoint=label(checkpoint), session=label(session), tool=label(tool),
-        command=label(command), author=author,
-    )  # fmt: skip
+    moment, screening = now or present(), ScreeningService(home)
+    draft = _draft(screening, labels, moment)
     first, rest = _probed(iter(content))
     written = _StreamedOutput(screening, first, progress)
     with BlobWriter(home) as blob:
         found = written.write(draft, first, rest, blob)
         if found.inline is None and found.length:
             found = replace(found, digest=blob.finish())
-    return _recorded(home, found, now)
+    return _recorded(home, found, moment)
+
+
+def _draft(screening: ScreeningService, labels: OutputLabels, moment: datetime) -> StoredOutput:
+    """Return the record of an output without its content."""
+    type = labels.get("type", "output")  # noqa: A001 - as the option and the key are called
+    if type not in OUTPUT_TYPES:
+        raise ValueError(f"type is {type!r}, expected one of {', '.join(OUTPUT_TYPES)}")
+    label = partial(_label, screening)
+    return StoredOutput(
+        id="mem-00000000-000000-00000000", ts=moment.isoformat(timespec="seconds"), type=type,
+        tags=tuple(dict.fromkeys(label(tag) for tag in labels.get("tags", ()) if tag.strip())),
+        exit_code=labels.get("exit_code"), author=labels.get("author", ""),
+        directory=label(labels.get("directory", "")), checkpoint=label(labels.get("checkpoint", "")),
+        session=label(labels.get("session", "")), tool=label(labels.get("tool", "")),
+        command=label(labels.get("command", "")),
+    )  # fmt: skip
 
 
 class _StreamedOutput:

@@ -44,7 +44,7 @@ def memory_output_store(
     """
     caller = current_caller()
     require_output_room(caller)
-    done = AgentHome(caller.home, warn=_unsaid).store_output(
+    done = AgentHome(caller.home, warn=_unsaid).outputs.store(
         content, type=type, tags=tags, tool=tool, command=command, exit_code=exit_code,
         session=session_of_output(caller, session), author=author_of_output(caller),
     )  # fmt: skip
@@ -78,7 +78,7 @@ def memory_output_get(
     answer = output_answer(output)
     if chunk is None:
         return answer
-    content = b"".join(AgentHome(caller.home, warn=_unsaid).fetch_output(output.id, chunk=chunk))
+    content = b"".join(AgentHome(caller.home, warn=_unsaid).outputs.fetch(output.id, chunk=chunk))
     shown = content_answer(content)
     key, text = next(iter(shown.items()))
     parts = text_parts(text, MOST_TOKENS - json_tokens(answer) - 400)

@@ -52,7 +52,7 @@ def now(invocation: Invocation, **given: Any) -> None:
     from ...api import AgentHome
 
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    made = agent.make_checkpoint(folder=surroundings().folder, now=invocation.moment, **given)
+    made = agent.checkpoints.make(folder=surroundings().folder, now=invocation.moment, **given)
     entries = "1 entry" if made.outputs == 1 else f"{made.outputs} entries"
     lines = [f"Checkpoint: {made.id} (memory: {entries}, {made.tokens} tokens)", "  memory checkpoint load"]
     invocation.show(checkpoint_answer(made), lines)

@@ -164,7 +164,7 @@ def _keep(
 
     spool.seek(0)
     try:
-        stored = agent.store_output(
+        stored = agent.outputs.store(
             iter(lambda: spool.read(_PART), b""), tool=Path(command[0]).name, command=shlex.join(command),
             exit_code=code, session=session, tags=tags, now=invocation.moment,
         )  # fmt: skip

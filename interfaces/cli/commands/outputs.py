@@ -70,7 +70,7 @@ def log(
         raise click.UsageError("name one of TEXT, --file and --stdin")
     agent = AgentHome(invocation.home, warn=invocation.warn)
     with _opened(text, file) as content:
-        stored = agent.store_output(
+        stored = agent.outputs.store(
             iter(lambda: content.read(_READ_BYTES), b""), now=invocation.moment, type=kind,
             directory=_folder(directory), progress=_progress(), **labels,
         )  # fmt: skip
@@ -102,12 +102,12 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
     if summary_only and number is not None:
         raise click.UsageError("name --summary-only or --chunk, not both")
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    found = agent.output(name)
+    found = agent.outputs.get(name)
     if summary_only:
         invocation.show_text(output_answer(found), found.summary)
         return
     try:
-        parts = agent.fetch_output(found.id, chunk=number)
+        parts = agent.outputs.fetch(found.id, chunk=number)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--chunk") from error
     if invocation.as_json:

@@ -30,7 +30,7 @@ async def _log(_service: Service, caller: Caller, request: Request) -> Response:
     session = caller.session(given.session or "events") if caller.lead else given.session
     if caller.lead:
         _require_room(caller, len(json.dumps(given.details)))
-    done = await run_in_threadpool(agent_of(caller).log_execution, session, given.type, given.details)
+    done = await run_in_threadpool(agent_of(caller).event_log.log_execution, session, given.type, given.details)
     return JSONResponse({"event_id": done})
 
 
@@ -38,7 +38,7 @@ async def _events(_service: Service, caller: Caller, request: Request) -> Respon
     caller.require("read", owner=True)
     given = await parsed_body(request, EventQuery)
     found = await run_in_threadpool(
-        agent_of(caller).retrieve_events, given.session, given.type, _time("start", given.start),
+        agent_of(caller).event_log.retrieve_events, given.session, given.type, _time("start", given.start),
         _time("end", given.end), given.limit,
     )  # fmt: skip
     return JSONResponse({"events": [event_answer(event) for event in found]})

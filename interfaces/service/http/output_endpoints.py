@@ -31,7 +31,7 @@ async def _store(service: Service, caller: Caller, request: Request) -> Response
         raise HttpProblem(403, "directory: only a token of the owner names folders of this machine")
     await run_in_threadpool(require_output_room, caller)
     stored = await run_in_threadpool(
-        agent_of(caller).store_output, _content(given), type=given.type, tags=given.tags, directory=given.directory,
+        agent_of(caller).outputs.store, _content(given), type=given.type, tags=given.tags, directory=given.directory,
         checkpoint=given.checkpoint, session=session_of_output(caller, given.session), tool=given.tool,
         command=given.command, exit_code=given.exit_code, author=author_of_output(caller),
     )  # fmt: skip
@@ -56,7 +56,7 @@ async def _show(_service: Service, caller: Caller, request: Request) -> Response
 async def _fetch(_service: Service, caller: Caller, request: Request) -> Response:
     given = await parsed_body(request, ChunkQuery)
     output = await run_in_threadpool(own_output, caller, request.path_params["output"])
-    parts = await run_in_threadpool(agent_of(caller).fetch_output, output.id, chunk=given.chunk)
+    parts = await run_in_threadpool(agent_of(caller).outputs.fetch, output.id, chunk=given.chunk)
     first = await run_in_threadpool(next, parts, b"")  # a damaged beginning gives a status that says so
     return StreamingResponse(
         chain((first,), parts),

@@ -22,9 +22,11 @@ def test_times_are_honoured_and_the_end_does_not_belong(home: Home, now: datetim
     assert [event.id for event in events(home, wanted)] == ids[1:3]
     agent = AgentHome(home)
     seconds = (now + timedelta(minutes=4)).timestamp()
-    assert [event.id for event in agent.retrieve_events(event_type="tick", start_time=seconds)] == ids[4:]
-    assert [event.id for event in agent.retrieve_events("s", "tick", end_time=now + timedelta(minutes=1))] == ids[:1]
-    assert agent.retrieve_events("other") == []
+    assert [event.id for event in agent.event_log.retrieve_events(event_type="tick", start_time=seconds)] == ids[4:]
+    assert [
+        event.id for event in agent.event_log.retrieve_events("s", "tick", end_time=now + timedelta(minutes=1))
+    ] == ids[:1]
+    assert agent.event_log.retrieve_events("other") == []
 
 
 def test_the_limit_keeps_the_newest_in_order_of_time(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +37,7 @@ def test_the_limit_keeps_the_newest_in_order_of_time(home: Home, monkeypatch: py
 
 def test_many_events_within_a_second_have_names_of_their_own(home: Home, now: datetime) -> None:
     agent = AgentHome(home)
-    assert len({agent.log_execution("s", "tick", {}, now=now) for _ in range(200)}) == 200
+    assert len({agent.event_log.log_execution("s", "tick", {}, now=now) for _ in range(200)}) == 200
 
 
 @pytest.mark.parametrize(
@@ -77,10 +79,10 @@ def test_a_day_of_work_leaves_an_event_of_each_kind(home: Home, now: datetime) -
     agent.close("s1", now=now)
     note = agent.remember("The backup runs at noon", kind="fact", now=now)
     agent.cite([note.id], session="s1", now=now)
-    stored = agent.store_output("a line\n", tool="echo", session="s1")
-    assert b"".join(agent.fetch_output(stored.id)) == b"a line\n"
+    stored = agent.outputs.store("a line\n", tool="echo", session="s1")
+    assert b"".join(agent.outputs.fetch(stored.id)) == b"a line\n"
     agent.prompt(session="s1", now=now)
-    found = agent.retrieve_events(limit=1000)
+    found = agent.event_log.retrieve_events(limit=1000)
     assert {"append", "closing", "write", "citation", "output", "fetch", "prompt"} <= {event.type for event in found}
     (cited,) = [event for event in found if event.type == "citation"]
     assert (cited.session, cited.details["entries"]) == ("s1", [note.id])

@@ -1,4 +1,4 @@
-"""Own the Python API: one object for a home, with what an agent and its host need.
+"""Own one object for a home, with what an agent and its host need.
 
 Every method does what the command of the same name does, and gives the result as frozen values. ``interfaces.answers``
 turns them into JSON. Objects may be shared between threads. Two processes may use one home: writes take its lock.
@@ -6,35 +6,36 @@ turns them into JSON. Objects may be shared between threads. Two processes may u
 
 from __future__ import annotations
 
-import builtins
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_home.clock import now as present
-from agent_home.clock import parse_time
 from agent_home.home import Home, find_home
 from agent_home.last_manifest import with_last_manifest
 
-from .indexing import home_embedder, index_changes
+from ..indexing import home_embedder, index_changes
 
 if TYPE_CHECKING:
-    from agent_home.checkpoints.checkpoint import Checkpoint
     from agent_home.documents.entry import Entry
-    from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
-    from agent_home.outputs.entry import OutputType, StoredOutput
-    from agent_home.outputs.reading import OutputFilter
     from agent_home.store.lineage import Lineage
     from assembler.receipt import Receipt
     from distill.closing_result import Closed, ClosedAll
     from distill.entries.citation import Cited
     from distill.entries.notes import Finished, NoteOrigin, NoteType, Remembered
     from distill.review.queue import ReviewItem
+    from recall.hot_state import HotState
     from recall.search.hybrid import Mode, SearchResult, Unit
+
+    from .checkpoints import Checkpoints
+    from .event_log import EventLog
+    from .outputs import Outputs
+    from .semantic_store import SemanticStore
+    from .tool_memory import ToolMemory
 
 __all__ = ["AgentHome", "create_home", "open_home"]
 
@@ -120,7 +121,7 @@ class AgentHome:
         """
         from assembler.prompt import Request
 
-        from .prompting import prompt_for
+        from ..prompting import prompt_for
 
         home = self._fresh()
         request = Request(
@@ -380,186 +381,102 @@ class AgentHome:
             self._index(home)
         return done
 
-    # ------------------------------------------------------------------------------------------------- outputs, events
+    # ------------------------------------------------------------------------------------------------- working memory
 
-    def store_output(
-        self,
-        content: str | bytes | Iterable[bytes],
-        *,
-        type: OutputType = "output",  # noqa: A002
-        tags: Sequence[str] = (),
-        directory: str = "",
-        checkpoint: str = "",
-        session: str = "",
-        tool: str = "",
-        command: str = "",
-        exit_code: int | None = None,
-        author: str = "",
-        progress: Callable[[int], None] = lambda _bytes: None,
-        now: datetime | None = None,
-    ) -> StoredOutput:
-        """Store what a tool printed, without secrets and personal data, and return its record with a summary.
+    @property
+    def outputs(self) -> Outputs:
+        """Give the outputs of tools, by reference."""
+        from .outputs import Outputs
 
-        Args:
-            content: the text, or its bytes. An iterable is read once and never held as a whole.
-            type: transcript, output, summary, context or chunk.
-            tags: words by which it is listed.
-            directory: the folder that it is about, absolute.
-            checkpoint: the checkpoint that it belongs to.
-            session: the session in which it was made.
-            tool: the tool that printed it.
-            command: how the tool was called.
-            exit_code: how the tool ended.
-            author: the participant who stores it. Then no prompt and no search shows it.
-            progress: gets the number of bytes so far.
-            now: the time at which it is stored.
+        return Outputs(self._fresh)
 
-        Raises:
-            GuardRefused: the guard refuses a label, or cannot run. Nothing was stored.
-        """
-        from agent_home.events.recording import record_event
-        from agent_home.outputs.store import store_output
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Give the checkpoints, which say where the work stands."""
+        from .checkpoints import Checkpoints
 
-        if not isinstance(content, str | bytes | Iterable):
-            raise TypeError(f"content is {builtins.type(content).__name__}. Give a text, bytes or an iterable of bytes")
-        data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-        home = self._fresh()
-        stored = store_output(
-            home, (data,) if isinstance(data, bytes) else data, now=now or present(), type=type, tags=tags,
-            directory=directory, checkpoint=checkpoint, session=session, tool=tool, command=command,
-            exit_code=exit_code, author=author, progress=progress,
-        )  # fmt: skip
-        record_event(
-            home, "output", session=stored.session, now=now, output=stored.id, tokens=stored.tokens,
-            exit_code=stored.exit_code, redacted=stored.redacted,
-        )  # fmt: skip
-        return stored
+        return Checkpoints(self._fresh)
 
-    def outputs(self, *, limit: int = 20, wanted: OutputFilter | None = None, **choice: str) -> list[StoredOutput]:
-        """Return the records of the newest outputs, newest first.
+    @property
+    def hot_state(self) -> HotState:
+        """Give the working context of sessions, which ends by itself."""
+        from recall.hot_state import hot_state
+
+        return hot_state(self.home)
+
+    @property
+    def semantic_store(self) -> SemanticStore:
+        """Give what was said, found by its meaning and its words."""
+        from .semantic_store import SemanticStore
+
+        return SemanticStore(self.append, self.search)
+
+    @property
+    def event_log(self) -> EventLog:
+        """Give what happened, in order."""
+        from .event_log import EventLog
+
+        return EventLog(self._fresh)
+
+    @property
+    def tool_memory(self) -> ToolMemory:
+        """Give what tools returned, by session."""
+        from .tool_memory import ToolMemory
+
+        return ToolMemory(self._fresh)
+
+    def retrieve_for_inference(self, session_id: str, query: str, memory_depth: int = 3) -> dict[str, Any]:
+        """Return what a model needs for its next step.
 
         Args:
-            limit: most outputs.
-            wanted: which ones. Without it, *choice* says so.
-            choice: ``type``, ``tag``, ``tool``, ``session``, ``directory`` or ``checkpoint`` that they have.
-        """
-        from agent_home.outputs.reading import OutputFilter, outputs
+            session_id: the session that goes on.
+            query: what it is about.
+            memory_depth: half the number of passages that are looked up.
 
-        return list(outputs(self._fresh(), wanted or OutputFilter(**choice), limit=limit))
-
-    def output(self, name: str) -> StoredOutput:
-        """Return the record of the output *name*, which may be the beginning or the last digits of one id.
+        Returns:
+            ``hot_state``: the working context of the session by name; ``semantic_context``: the passages of all memory
+            that best fit, best first, each with ``message``, ``score``, ``timestamp``, ``source`` and ``layer``;
+            ``retrieval_strategy``: ``l1-l2-hybrid``, or ``l1-l2-lexical`` while vectors are missing; ``degraded``: why.
 
         Raises:
-            NoSuchOutput: there is none, or there are several.
-            OutputDamaged: its record is damaged.
+            ValueError: *memory_depth* is below 1.
         """
-        from agent_home.outputs.reading import find_output
+        from .semantic_store import as_message
 
-        return find_output(self._fresh(), name)
+        if memory_depth < 1:
+            raise ValueError(f"memory_depth is {memory_depth}. Give a number from 1 on")
+        found = self.semantic_store.retrieve_memory(query, memory_depth * 2)
+        return {
+            "hot_state": self.hot_state.get_context(session_id),
+            "semantic_context": [as_message(hit) for hit in found.hits],
+            "retrieval_strategy": "l1-l2-lexical" if found.degraded else "l1-l2-hybrid",
+            "degraded": list(found.degraded),
+        }
 
-    def fetch_output(self, name: str, *, chunk: int | None = None) -> Iterator[bytes]:
-        """Return the content of the output *name* part by part, or one *chunk* of it. The first is 0.
-
-        Raises:
-            NoSuchOutput, OutputDamaged: see :meth:`output`. A damaged part is found when it is read.
-            ValueError: there is no such chunk.
-        """
-        from agent_home.events.recording import record_event
-        from agent_home.outputs.reading import find_output, output_chunk, output_content
-
-        home = self._fresh()
-        found = find_output(home, name)
-        parts = output_content(home, found) if chunk is None else iter([output_chunk(home, found, chunk)])
-        record_event(home, "fetch", session=found.session, output=found.id, chunk=chunk)
-        return parts
-
-    def make_checkpoint(
-        self,
-        *,
-        folder: Path | None = None,
-        notes: str = "",
-        phase: str = "",
-        depends: Sequence[str] = (),
-        session: str = "",
-        now: datetime | None = None,
-    ) -> Checkpoint:
-        """Note where the work in *folder* stands, by reference, and return the checkpoint.
-
-        Args:
-            folder: the folder of the work. Without it, the working folder.
-            notes: what to remember about it.
-            phase: the phase of the work. Without it, that of the folder's ``STATUS.md``.
-            depends: what the work rests on.
-            session: the session in which it is made.
-            now: when.
-
-        Raises:
-            GuardRefused: the guard refuses a text, or cannot run.
-        """
-        from agent_home.checkpoints.making import make_checkpoint
-        from agent_home.events.recording import record_event
-
-        home = self._fresh()
-        made = make_checkpoint(
-            home, now=now or present(), folder=folder or Path.cwd(), notes=notes, phase=phase, depends=depends,
-            session=session,
-        )  # fmt: skip
-        record_event(home, "checkpoint", session=session, now=now, checkpoint=made.id, outputs=made.outputs)
-        return made
-
-    def checkpoint(self, name: str = "") -> Checkpoint:
-        """Return the checkpoint *name*, or the newest one. ``agent_home.checkpoints.rendering`` makes texts of it.
-
-        Raises:
-            NoSuchCheckpoint, CheckpointDamaged: there is none, or it cannot be read.
-        """
-        from agent_home.checkpoints.checkpoint import find_checkpoint
-
-        return find_checkpoint(self._fresh(), name)
-
-    def log_execution(
+    def commit_execution(
         self, session_id: str, event_type: str, details: Mapping[str, Any], *, now: datetime | None = None
     ) -> str:
-        """Log an event of the caller, and return its id. Secrets and personal data in *details* are replaced.
+        """Keep a step of an agent: its prompt in the transcript, results of tools as outputs, and an event for it.
 
         Args:
-            session_id: the session in which it happened, or an empty text.
-            event_type: lower case letters, digits, ``_``, ``.`` and ``-``, such as ``test_run``.
-            details: at most 16 KB of JSON types.
+            session_id: the session.
+            event_type: see :meth:`EventLog.log_execution`.
+            details: ``prompt``, and optionally ``role`` and ``timestamp`` of it, and ``tool_results``: a mapping with
+                ``tool_name``, or several. The event keeps references to these, and everything else itself.
             now: when it happened.
 
+        Returns:
+            The id of the event, whose details name the outputs.
+
         Raises:
-            EventRefused: the type or the details are not as described.
-            GuardRefused: the guard cannot run.
+            TypeError, EventRefused: *details* or *event_type* are not as described. Nothing was written.
+            ToolResultRefused, Locked, GuardRefused: a part cannot be kept. The parts before it are.
         """
-        from agent_home.events.recording import log_event
+        from .execution import commit_execution
 
-        return log_event(self._fresh(), session_id, event_type, details, now=now)
-
-    def retrieve_events(
-        self,
-        session_id: str = "",
-        event_type: str = "",
-        start_time: datetime | float | str | None = None,
-        end_time: datetime | float | str | None = None,
-        limit: int = 100,
-    ) -> list[LoggedEvent]:
-        """Return the newest events, at most *limit*, in the order in which they happened.
-
-        Args:
-            session_id: only events of this session.
-            event_type: only events of this type.
-            start_time: only events of this time or later. A number is in seconds since 1970, and a text is ISO 8601.
-            end_time: only events before this time.
-            limit: most events.
-        """
-        from agent_home.events.reading import EventFilter, events
-
-        wanted = EventFilter(
-            session=session_id, type=event_type, start=_as_moment(start_time), end=_as_moment(end_time)
+        return commit_execution(
+            self.semantic_store, self.tool_memory, self.event_log, session_id, event_type, details, now=now
         )
-        return events(self._fresh(), wanted, limit=limit)
 
     # ------------------------------------------------------------------------------------------------- private
 
@@ -571,7 +488,7 @@ class AgentHome:
         return home
 
     def _models(self, home: Home) -> Any:
-        from .models import home_models
+        from ..models import home_models
 
         return home_models(home, os.environ, self._warn)
 
@@ -591,21 +508,7 @@ def _covers(own: Sequence[str], tags: Sequence[str]) -> bool:
     return {tag.strip().casefold() for tag in tags} <= {tag.casefold() for tag in own}
 
 
-def _as_moment(time: datetime | float | str | None) -> datetime | None:
-    """Return a point in time with a zone. One without is in the machine's own.
-
-    Raises:
-        ValueError: a text is no ISO 8601 time.
-    """
-    if time is None:
-        return None
-    if isinstance(time, str):
-        return parse_time(time)
-    moment = time if isinstance(time, datetime) else datetime.fromtimestamp(time, UTC)
-    return moment if moment.tzinfo else moment.astimezone()
-
-
 def _continued(home: Home, session: str) -> Any:
-    from .continued_session import continued_session
+    from ..continued_session import continued_session
 
     return continued_session(home, session)

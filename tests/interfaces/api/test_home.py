@@ -16,12 +16,6 @@ from distill.errors import NoSuchSession, NotLive
 from interfaces.api import AgentHome, create_home, open_home
 
 
-@pytest.fixture
-def agent(home: Home, monkeypatch: pytest.MonkeyPatch) -> AgentHome:
-    monkeypatch.setattr("interfaces.indexing.MAX_VECTORS", 0)
-    return AgentHome(home)
-
-
 def test_a_home_is_created_once_and_opened_as_it_is(tmp_path: Path) -> None:
     made = create_home(tmp_path / "home", name="Ada", owner=["Leo"])
     made.remember("We chose the kestrel engine", kind="decision")
@@ -201,24 +195,6 @@ def test_the_package_lists_its_names() -> None:
     assert set(agent_home.__all__) <= set(dir(agent_home))
 
 
-def test_outputs_are_listed_by_what_they_are(agent: AgentHome) -> None:
-    stored = agent.store_output("8 passed\n", tool="pytest", session="s1")
-    agent.store_output(b"ok", tool="make", type="context")
-    assert [output.id for output in agent.outputs(tool="pytest")] == [stored.id]
-    assert [output.tool for output in agent.outputs(type="context")] == ["make"]
-    with pytest.raises(ValueError, match="expected one of"):
-        agent.store_output("x", type="zz")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="content is int"):
-        agent.store_output(5)  # type: ignore[arg-type]
-
-
 def test_one_id_may_be_cited_as_a_text(agent: AgentHome, now: datetime) -> None:
     note = agent.remember("The printer is in room four", now=now).id
     assert agent.cite(note).ids == (note,)
-
-
-def test_times_of_events_may_be_texts(agent: AgentHome, now: datetime) -> None:
-    agent.log_execution("s", "tick", {}, now=now)
-    assert len(agent.retrieve_events("s", start_time="2000-01-01", end_time="2200-01-01T00:00:00+00:00")) == 1
-    with pytest.raises(ValueError, match="ISO 8601"):
-        agent.retrieve_events("s", start_time="yesterday")
