@@ -26,7 +26,7 @@ from guard import Verdict
 from recall.text.identity import identity_key
 
 from ..errors import NotLive
-from ..reading.classifier import ACTS, Act, act_chances
+from ..reading.classifier import Act, likely_act
 from ..reading.labels import kind_of_request
 from ..statements.dated_words import add_dates
 from .archived_statements import statement_key
@@ -66,9 +66,6 @@ NOTE_TYPES: Mapping[NoteType, str] = {
 _ACT_PREFIXES: Mapping[Act, str] = {
     "preference": "SP", "decision": "KD", "lesson": "LL", "thread": "OT", "fact": "RC",
 }  # fmt: skip
-_MAX_READ_CHARS = 400
-#: Least chance of a preference, and of another act than a fact, among the acts that an entry may have.
-_LEAST_WISH, _LEAST_ACT = 0.4, 0.7
 #: Why a note waits that the guard does not let through.
 HELD_BACK = "the guard holds it back"
 #: Reason of a link that a person asked for.
@@ -404,22 +401,10 @@ def _screened(home: Home, text: str, origin: str) -> Verdict:
 
 def _section(text: str, kind: NoteType | None) -> SectionRule:
     """Return the section of the note's type, or else the one that a sentence of the user with its words would get."""
-    prefix = NOTE_TYPES[kind] if kind else PREFIXES.get(kind_of_request(text), _read_prefix(text))
+    prefix = NOTE_TYPES[kind] if kind else PREFIXES.get(kind_of_request(text)) or _ACT_PREFIXES[likely_act(text)]
     rule = section_of(prefix)
     assert rule is not None  # noqa: S101 - every prefix of the tables has a section
     return rule
-
-
-def _read_prefix(text: str) -> str:
-    """Return the prefix of the act that the trained reader takes *text* for: a fact, unless another one is likely.
-
-    Whether it is worth keeping is no question any more. The user says so.
-    """
-    chances = dict(zip(ACTS, act_chances(text[:_MAX_READ_CHARS]), strict=True))
-    best = max(_ACT_PREFIXES, key=lambda act: chances[act])
-    share = chances[best] / sum(chances[act] for act in _ACT_PREFIXES)
-    likely = share >= (_LEAST_WISH if best == "preference" else _LEAST_ACT)
-    return _ACT_PREFIXES[best if likely else "fact"]
 
 
 def _find(home: Home, note: Entry) -> Entry | None:

@@ -49,6 +49,10 @@ __all__ = [
 
 Act = Literal["preference", "decision", "lesson", "correction", "thread", "fact", "done", "report", "none"]
 ACTS: tuple[Act, ...] = get_args(Act)
+#: Acts that an entry may have, and the least chance among them of a preference and of another act than a fact.
+_KEPT_ACTS: tuple[Act, ...] = ("preference", "decision", "lesson", "thread", "fact")
+_LEAST_WISH, _LEAST_ACT = 0.4, 0.7
+_MOST_READ_CHARS = 400
 #: What the sentence vectors are made of, in order.
 DENSE_PARTS = ("text", "previous", "both")
 #: Factor of the vectors of Chinese texts, which say less: they come from a table of characters.
@@ -141,6 +145,17 @@ def _softmax(scores: Matrix) -> Matrix:
 def act_chances(text: str, role: str = "user") -> tuple[float, ...]:
     """Return the chances of :data:`ACTS` for a sentence by its words, without the turn before it."""
     return tuple(float(chance) for chance in load_weights().alone(text, role))
+
+
+def likely_act(text: str) -> Act:
+    """Return what a statement that somebody wants kept is: a fact, unless another act is likely.
+
+    Whether it is worth keeping is no question any more.
+    """
+    chances = dict(zip(ACTS, act_chances(text[:_MOST_READ_CHARS]), strict=True))
+    best = max(_KEPT_ACTS, key=lambda act: chances[act])
+    share = chances[best] / sum(chances[act] for act in _KEPT_ACTS)
+    return best if share >= (_LEAST_WISH if best == "preference" else _LEAST_ACT) else "fact"
 
 
 def threshold_row(text: str, role: str) -> int:

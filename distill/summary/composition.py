@@ -26,6 +26,7 @@ from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences
 from ..statements.topics import content_terms
 from .extraction import Item, Summary, summarise
+from .marked_memory import read_marked
 from .reported_work import WorkEvidence
 from .requests import with_requests
 from .rewording import reword
@@ -101,9 +102,25 @@ def compose(
 ) -> Composition:
     """Summarise *messages*. *before* are the session's earlier messages, and *statements* those of live entries by id.
 
-    A model reads the words as they were said. The rules read them with the user's corrections settled.
+    A model reads the words as they were said. The rules read them with the user's corrections settled. What the agent
+    marks as memory is taken as it stands.
     """
-    said, settled = messages, settle_turns(messages, before, statements or {})
+    marked = read_marked(messages)
+    done = _composed(home, marked.messages, before, settings, models, now, statements or {})
+    problem = "; ".join(filter(None, (done.problem, marked.problem)))
+    return replace(done, summary=marked.added_to(done.summary), problem=problem)
+
+
+def _composed(
+    home: Home,
+    messages: Sequence[Message],
+    before: Sequence[Message],
+    settings: DistillSettings,
+    models: Models,
+    now: datetime,
+    statements: Mapping[str, str],
+) -> Composition:
+    said, settled = messages, settle_turns(messages, before, statements)
     messages = settled.messages
     embedder = models.loaded_embedder()
     summary = summarise(messages, before, max_topics=settings.max_topics, embedder=embedder)

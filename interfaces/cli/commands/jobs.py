@@ -168,12 +168,12 @@ def _keep(
             iter(lambda: spool.read(_PART), b""), tool=Path(command[0]).name, command=shlex.join(command),
             exit_code=code, session=session, tags=tags, now=invocation.moment,
         )  # fmt: skip
+        told = f"Ran {Path(command[0]).name}, exit code {code}. {stored.headline}. Output: {stored.id}"
+        agent.append(session, [{"role": "tool", "content": told}], now=invocation.moment)
         spool.seek(0)
         lines = io.TextIOWrapper(spool, encoding="utf-8", errors="replace")
         done = ingest_markers(agent, lines, session=session, now=invocation.moment)
         lines.detach()
-        told = f"Ran {Path(command[0]).name}, exit code {code}. {stored.headline}. Output: {stored.id}"
-        agent.append(session, [{"role": "tool", "content": told}], now=invocation.moment)
         agent.close(session, now=invocation.moment)
     except (HomeError, DistillError, OSError, ValueError) as error:  # the command's exit code counts
         invocation.warn(f"not everything of this run is kept: {' '.join(str(error).split())}")
@@ -191,7 +191,9 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 
 def _answer(done: IngestedMarkers) -> dict[str, Any]:
-    return {"ids": done.ids, "known": done.known, "waits": done.waits, "held": done.held}
+    return {
+        "ids": list(done.ids), "known": done.known, "waits": done.waits, "held": done.held, "logged": done.logged,
+    }  # fmt: skip
 
 
 def _told(done: IngestedMarkers) -> str:
@@ -199,4 +201,5 @@ def _told(done: IngestedMarkers) -> str:
     parts += [f"{done.known} known already"] if done.known else []
     parts += [f"{done.waits} wait for a person (memory review)"] if done.waits else []
     parts += [f"{done.held} held back by the guard"] if done.held else []
+    parts += [f"{done.logged} in the daily log only"] if done.logged else []
     return ", ".join(parts)

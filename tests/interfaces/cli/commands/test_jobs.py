@@ -16,12 +16,12 @@ from agent_home.home import Home
 from tests.interfaces.service.running_service import MEMORY, environment
 
 #: An agent without a model: it acts on what its prompt says, as the story tells it.
-WATCHDOG = """
-import os, sys
+WATCHDOG = r"""
+import os, re, sys
 prompt = open(os.environ["AGENT_HOME_PROMPT_FILE"], encoding="utf-8").read()
 assert prompt == os.environ["AGENT_HOME_PROMPT"]
 print("looking at the cluster", file=sys.stderr)
-seen = prompt.count("Pod X ran out of memory")
+seen = len(set(re.findall(r"Pod X ran out of memory on day \d+", prompt)))
 print(f"seen before: {seen}")
 print("__SYMPOZIUM_MEMORY__")
 print(f"Pod X ran out of memory on day {seen + 1}")
