@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from .folder_status import FolderStatusFile
     from .home_status import HomeStatus
+    from .memory_markers import IngestedMarkers
 
 __all__ = [
     "checkpoint_answer",
@@ -37,6 +38,7 @@ __all__ = [
     "finished_answer",
     "hot_item_answer",
     "imported_answer",
+    "ingested_answer",
     "lineage_answer",
     "output_answer",
     "output_stats_answer",
@@ -344,6 +346,13 @@ def imported_answer(done: ImportReport) -> dict[str, Any]:
 def waiting_answer(item: ReviewItem) -> dict[str, Any]:
     """Return a text that waits for a person."""
     return {**dataclasses.asdict(item), "findings": [dict(finding) for finding in item.findings]}
+
+
+def ingested_answer(done: IngestedMarkers) -> dict[str, Any]:
+    """Return what became of statements that an agent marked as memory."""
+    return {
+        "ids": list(done.ids), "known": done.known, "waits": done.waits, "held": done.held, "logged": done.logged,
+    }  # fmt: skip
 
 
 def lineage_answer(found: Lineage) -> dict[str, Any]:

@@ -7,7 +7,7 @@ statement that the session has already is not written again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,12 +16,12 @@ from distill.reading.memory_marks import MOST_KB, marked_lines, marked_text
 
 from .api import AgentHome
 
-__all__ = ["IngestedMarkers", "ingest_markers"]
+__all__ = ["IngestedMarkers", "ingest_markers", "ingest_statements"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestedMarkers:
-    """What became of marked lines: the *ids* of new entries, and counts.
+    """Result for marked lines: the *ids* of new entries, and counts.
 
     *known* are those that memory has already, *waits* those that wait for a person, *held* those that the guard keeps
     back, and *logged* those that only the daily log has, because a section gains no more entries at once.
@@ -32,6 +32,16 @@ class IngestedMarkers:
     waits: int = 0
     held: int = 0
     logged: int = 0
+
+    @property
+    def told(self) -> str:
+        """The same on one line."""
+        parts = [f"{len(self.ids)} entries written"]
+        parts += [f"{self.known} known already"] if self.known else []
+        parts += [f"{self.waits} wait for a person (memory review)"] if self.waits else []
+        parts += [f"{self.held} held back by the guard"] if self.held else []
+        parts += [f"{self.logged} in the daily log only"] if self.logged else []
+        return ", ".join(parts)
 
 
 def ingest_markers(
@@ -46,7 +56,14 @@ def ingest_markers(
         Locked, GuardRefused, Contended: see :meth:`interfaces.api.AgentHome.close`. The statements may be in the
             transcript, and the next closing makes entries of them.
     """
-    statements = list(dict.fromkeys(marked_lines(lines, most_kb=most_kb)))
+    statements = tuple(dict.fromkeys(marked_lines(lines, most_kb=most_kb)))
+    return ingest_statements(agent, statements, session=session, now=now)
+
+
+def ingest_statements(
+    agent: AgentHome, statements: Sequence[str], *, session: str = "", now: datetime | None = None
+) -> IngestedMarkers:
+    """Write *statements*, each of one line, as the agent's own. See :func:`ingest_markers`."""
     if not statements:
         return IngestedMarkers()
     name = session or f"output-{_digest(*statements)}"

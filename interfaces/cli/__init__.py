@@ -58,6 +58,7 @@ COMMANDS = {
     },
     "Jobs and pods": {
         "run": ("interfaces.cli.commands.jobs:run", "Run a command with memory, and keep what it leaves."),
+        "export": ("interfaces.cli.commands.export:export", "Print MEMORY.md as another system keeps it."),
         "ingest-output": ("interfaces.cli.commands.jobs:ingest_output", "Write what an output marks as memory."),
     },
     "Look back": {

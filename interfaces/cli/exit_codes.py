@@ -40,6 +40,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.events.recording.EventRefused": 2,
     "interfaces.folder_status.StatusUnusable": 2,
     "distill.reading.memory_marks.MarkedTooLarge": 7,
+    "agent_home.imports.yaml_documents.ManifestUnreadable": 7,
     "recall.hot_state.HotStateRefused": 2,
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,

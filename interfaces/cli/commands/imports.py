@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...answers import imported_answer
+from ...answers import imported_answer, ingested_answer
 from ...indexing import index_changes
 from ..command import Group
 from ..exit_codes import FINDINGS
@@ -101,6 +101,36 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
     _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
 
 
+@home_command(
+    "configmap",
+    examples=(
+        (
+            "Import what a pod's controller collected",
+            "kubectl get configmap watchdog-memory -o yaml | memory import configmap -",
+        ),
+        ("Import it from a file", "memory import configmap watchdog-memory.yaml"),
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+def configmap(invocation: Invocation, file: Path) -> None:
+    """Import the MEMORY.md of a Kubernetes ConfigMap.
+
+    Its list items become entries of the agent's own, each once. The guard screens them first. Entries that hold no
+    longer are left out. FILE is YAML or JSON, or - for standard input.
+    """
+    from agent_home.imports.configmap import read_configmap
+    from agent_home.imports.yaml_documents import MOST_BYTES
+    from interfaces.api import AgentHome
+    from interfaces.memory_markers import ingest_statements
+
+    with click.open_file(str(file), "rb") as content:
+        text = content.read(MOST_BYTES + 1).decode("utf-8", "replace")
+    found = read_configmap(text, file=str(file))
+    agent = AgentHome(invocation.home, warn=invocation.warn)
+    done = ingest_statements(agent, found.statements, session=f"configmap {found.name}", now=invocation.moment)
+    invocation.show({"configmap": found.name, **ingested_answer(done)}, [done.told])
+
+
 def _host_command(host: str, product: str, files: str, folder: str) -> click.Command:
     """Return the command that imports the *files* of *host*, which keeps them below *folder*."""
 
@@ -123,7 +153,7 @@ def _host_command(host: str, product: str, files: str, folder: str) -> click.Com
 codex = _host_command("codex", "Codex", "rollout-*.jsonl", "~/.codex/sessions")
 gemini = _host_command("gemini", "Gemini CLI", "session-*.jsonl and session-*.json", "~/.gemini/tmp")
 
-for _command in (chat, claude_code, codex, gemini):
+for _command in (chat, claude_code, codex, gemini, configmap):
     import_.add_command(_command)
 
 

@@ -13,19 +13,19 @@ import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import click
 
 from agent_home.audience import Audience
 from agent_home.storage import open_file
 
+from ...answers import ingested_answer
 from ..invocation import Invocation, home_command
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from interfaces.api import AgentHome
-    from interfaces.memory_markers import IngestedMarkers
 
 __all__ = ["ingest_output", "run"]
 
@@ -57,7 +57,7 @@ def ingest_output(invocation: Invocation, file: Path, session: str, max_size_kb:
     with _opened(file) as content:
         lines = io.TextIOWrapper(content, encoding="utf-8", errors="replace")
         done = ingest_markers(agent, lines, session=session, now=invocation.moment, most_kb=max_size_kb)
-    invocation.show(_answer(done), [_told(done)])
+    invocation.show(ingested_answer(done), [done.told])
 
 
 @home_command(
@@ -76,32 +76,39 @@ def ingest_output(invocation: Invocation, file: Path, session: str, max_size_kb:
 )  # fmt: skip
 @click.option("--session", default="", metavar="NAME", help="Session of the run (default: a new one).")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Word by which its output is listed.")
+@click.option("--include-memory/--no-include-memory", default=True, show_default=True, help="Give it the prompt.")
 @click.pass_context
 def run(
     context: click.Context, invocation: Invocation, command: tuple[str, ...], message: str, window: int, audience: str,
-    session: str, tags: tuple[str, ...],
+    session: str, tags: tuple[str, ...], include_memory: bool,
 ) -> None:  # fmt: skip
     """Run a command with memory, and keep what it leaves.
 
     The command finds its prompt in the file $AGENT_HOME_PROMPT_FILE and, if that is short, in $AGENT_HOME_PROMPT. What
     it prints is passed on and stored as an output. Lines that it marks as memory are written (see `memory
-    ingest-output`). The run is a session, which is closed. The exit code is the command's.
+    ingest-output`). The run is a session, which is closed. The exit code is the command's. With --no-include-memory it
+    finds no prompt, as a schedule without `includeMemory`.
     """
     from interfaces.api import AgentHome
 
     agent = AgentHome(invocation.home, warn=invocation.warn)
     name = session or f"run-{invocation.moment:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
-    prompt = agent.prompt(message, window=window, audience=audience, session=name, now=invocation.moment).text
+    prompt = ""
+    if include_memory:
+        prompt = agent.prompt(message, window=window, audience=audience, session=name, now=invocation.moment).text
     with tempfile.TemporaryFile() as spool, tempfile.NamedTemporaryFile("w", suffix=".md", encoding="utf-8") as file:
         file.write(prompt)
         file.flush()
-        code = _run(command, _variables(invocation, name, prompt, file.name), spool)
+        variables = _variables(invocation, name, prompt, file.name)
+        code = _run(command, variables, spool)
         _keep(invocation, agent, spool, command, code, name, tags)
     context.exit(code)
 
 
 def _variables(invocation: Invocation, session: str, prompt: str, file: str) -> dict[str, str]:
     given = {**surroundings().environ, "AGENT_HOME": str(invocation.home.root), "AGENT_HOME_SESSION": session}
+    if not prompt:
+        return given
     short = {"AGENT_HOME_PROMPT": prompt} if len(prompt.encode()) <= _MOST_VARIABLE else {}
     return {**given, **short, "AGENT_HOME_PROMPT_FILE": file}
 
@@ -178,7 +185,7 @@ def _keep(
     except (HomeError, DistillError, OSError, ValueError) as error:  # the command's exit code counts
         invocation.warn(f"not everything of this run is kept: {' '.join(str(error).split())}")
         return
-    invocation.warn(f"session {session}, output {stored.id}, {_told(done)}")
+    invocation.warn(f"session {session}, output {stored.id}, {done.told}")
 
 
 @contextlib.contextmanager
@@ -188,18 +195,3 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
     else:
         with open_file(file) as content:
             yield content
-
-
-def _answer(done: IngestedMarkers) -> dict[str, Any]:
-    return {
-        "ids": list(done.ids), "known": done.known, "waits": done.waits, "held": done.held, "logged": done.logged,
-    }  # fmt: skip
-
-
-def _told(done: IngestedMarkers) -> str:
-    parts = [f"{len(done.ids)} entries written"]
-    parts += [f"{done.known} known already"] if done.known else []
-    parts += [f"{done.waits} wait for a person (memory review)"] if done.waits else []
-    parts += [f"{done.held} held back by the guard"] if done.held else []
-    parts += [f"{done.logged} in the daily log only"] if done.logged else []
-    return ", ".join(parts)

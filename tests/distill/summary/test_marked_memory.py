@@ -67,11 +67,8 @@ def imported(home: Home, path: Path, now: datetime, kind: str) -> Closed:
         import_chat(home, [path], now=now)
     else:
         message = {"role": "assistant", "content": [{"type": "text", "text": MARKED}]}
-        row = {
-            "type": "assistant", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-20T10:00:00Z",
-            "message": message,
-        }  # fmt: skip
-        path.write_text(json.dumps(row) + "\n")
+        head = {"type": "assistant", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-20T10:00:00Z"}
+        path.write_text(json.dumps({**head, "message": message}) + "\n")
         import_claude_code(home, [path], now=now)
     return close(home, "s1", now=now)
 
