@@ -15,7 +15,7 @@ __all__ = ["export"]
 @home_command(
     "export",
     examples=(
-        ("Give pods their memory as a ConfigMap", "memory export --configmap | kubectl apply -f -"),
+        ("Make a ConfigMap for kubectl apply -f", "memory export --configmap"),
         ("Name the instance and its namespace", "memory export --configmap --instance watchdog --namespace ops"),
     ),
 )

@@ -104,10 +104,7 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
 @home_command(
     "configmap",
     examples=(
-        (
-            "Import what a pod's controller collected",
-            "kubectl get configmap watchdog-memory -o yaml | memory import configmap -",
-        ),
+        ("Import what pods left, as kubectl get -o yaml prints it", "memory import configmap - < watchdog.yaml"),
         ("Import it from a file", "memory import configmap watchdog-memory.yaml"),
     ),
 )
