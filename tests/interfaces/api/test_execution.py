@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import datetime
 from typing import Any
 
@@ -69,3 +70,28 @@ def test_a_step_that_cannot_be_kept_leaves_nothing(
 def test_a_depth_below_one_is_refused(agent: AgentHome) -> None:
     with pytest.raises(ValueError, match="memory_depth is 0"):
         agent.retrieve_for_inference("s1", "anything", memory_depth=0)
+
+
+@pytest.mark.parametrize(
+    ("layer", "method", "parameters"),
+    [
+        ("hot_state", "set_context", "session_id context"),
+        ("hot_state", "get_context", "session_id"),
+        ("hot_state", "set_tool_results", "session_id tool_name result"),
+        ("hot_state", "get_tool_results", "session_id tool_name"),
+        ("semantic_store", "index_conversation", "session_id message metadata"),
+        ("semantic_store", "retrieve_context", "session_id query top_k"),
+        ("event_log", "log_execution", "session_id event_type details"),
+        ("event_log", "retrieve_events", "session_id event_type start_time end_time limit"),
+        ("tool_memory", "save_tool_result", "session_id tool_name result"),
+        ("tool_memory", "get_tool_history", "session_id tool_name limit"),
+        ("", "retrieve_for_inference", "session_id query memory_depth"),
+        ("", "commit_execution", "session_id event_type details"),
+    ],
+)
+def test_each_layer_is_called_as_the_four_layer_architecture_writes_it(
+    agent: AgentHome, layer: str, method: str, parameters: str
+) -> None:
+    owner = getattr(agent, layer) if layer else agent
+    taken = inspect.signature(getattr(owner, method)).parameters.values()
+    assert [each.name for each in taken if each.kind is each.POSITIONAL_OR_KEYWORD] == parameters.split()

@@ -71,3 +71,15 @@ def test_a_memory_that_the_audience_may_not_read_is_not_exported(watchdog: Path)
     assert "audience group" in refused.stderr
     assert refused.stdout == ""
     assert memory("export", "--configmap", "--home", str(watchdog), "--instance", "Not A Name").exit_code == 2
+
+
+def test_three_pods_that_mount_memory_see_what_the_earlier_ones_found(watchdog: Path, tmp_path: Path) -> None:
+    mounted, seen = tmp_path / "mounted.md", []
+    for run in range(1, 4):
+        manifest = yaml.safe_load(memory("export", "--configmap", "--home", str(watchdog)).stdout)
+        mounted.write_text(manifest["data"]["MEMORY.md"])  # as the kubelet does
+        seen.append(mounted.read_text().count("Pod X restarted for lack of memory"))
+        log = ["__SYMPOZIUM_MEMORY__", f"Pod X restarted for lack of memory, run {run}", "__SYMPOZIUM_MEMORY_END__"]
+        done = memory("ingest-output", "-", "--home", str(watchdog), given="\n".join(log))
+        assert done.stdout == "1 entries written\n", done.stderr
+    assert seen == [0, 1, 2]
