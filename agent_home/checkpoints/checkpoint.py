@@ -169,6 +169,15 @@ def checkpoints(home: Home) -> Iterator[Checkpoint]:
             yield _read(home, name)
 
 
+def damaged_checkpoints(home: Home) -> Iterator[str]:
+    """Yield the ids of checkpoints that cannot be read, newest first."""
+    for name in _names(home):
+        try:
+            _read(home, name)
+        except CheckpointDamaged:
+            yield name
+
+
 def drop_checkpoint(home: Home, name: str) -> None:
     """Delete the record of the checkpoint *name*."""
     storage.remove(_path(home, name))

@@ -23,7 +23,17 @@ from .. import storage
 from ..home import Home
 from .entry import OutputChunk, OutputDamaged
 
-__all__ = ["BlobWriter", "blob_path", "blobs", "drop_content", "drop_unused", "is_idle", "leftovers", "read_chunk"]
+__all__ = [
+    "BlobWriter",
+    "blob_path",
+    "blobs",
+    "drop_content",
+    "drop_unused",
+    "is_idle",
+    "leftovers",
+    "read_chunk",
+    "require_content",
+]
 
 _FOLDER = "outputs/blobs"
 _LEVEL = 9
@@ -114,6 +124,16 @@ def read_chunk(home: Home, name: str, digest: str, chunk: OutputChunk) -> bytes:
     return data
 
 
+def require_content(home: Home, name: str, digest: str) -> None:
+    """Check that the content of the output *name* is there, without reading it.
+
+    Raises:
+        OutputDamaged: it is not.
+    """
+    if not blob_path(home, digest).is_file():
+        raise OutputDamaged(name, "its content is absent")
+
+
 def blobs(home: Home) -> Iterator[Path]:
     """Yield the files of all contents."""
     yield from sorted((home.root / _FOLDER).glob("??/*.zst"))
@@ -152,10 +172,11 @@ def _held(home: Home, kind: int) -> Iterator[None]:
 
 
 def leftovers(home: Home) -> list[Path]:
-    """Return files that killed writers left a day ago or earlier."""
+    """Return files that killed writers of outputs and checkpoints left a day ago or earlier."""
     found = []
-    for path in (home.root / _FOLDER).glob(".*.tmp"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _LEFT_S:
-                found.append(path)
+    for pattern in (".*.tmp", "checkpoints/*.lock"):
+        for path in (home.root / "outputs").glob(f"**/{pattern}"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _LEFT_S:
+                    found.append(path)
     return sorted(found)

@@ -13,7 +13,7 @@ from .. import storage
 from ..home import Home
 from .blobs import blobs, drop_unused, is_idle, leftovers
 from .entry import record_path
-from .reading import damaged_outputs, outputs
+from .reading import check_outputs, outputs
 
 __all__ = ["PrunedOutputs", "prune_outputs"]
 
@@ -61,7 +61,7 @@ def prune_outputs(
         kept_digests.add(output.digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
     unused = [path for path in blobs(home) if path.stem not in kept_digests and is_idle(path)]
-    if unused and damaged_outputs(home, most_bytes=0):  # nobody knows which content a damaged record names
+    if unused and check_outputs(home, most_bytes=0).damaged:  # nobody knows which content a damaged record names
         unused = []
     freed += sum(map(_size, unused))
     if apply:

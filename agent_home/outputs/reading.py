@@ -12,14 +12,15 @@ from pathlib import Path
 from .. import storage
 from ..errors import HomeError
 from ..home import Home
-from .blobs import blobs, read_chunk
+from .blobs import blobs, read_chunk, require_content
 from .entry import OUTPUT_ID, OutputDamaged, StoredOutput, parse_record, record_path
 
 __all__ = [
+    "CheckedOutputs",
     "NoSuchOutput",
     "OutputFilter",
     "OutputStats",
-    "damaged_outputs",
+    "check_outputs",
     "find_output",
     "output_chunk",
     "output_content",
@@ -155,17 +156,34 @@ def output_stats(home: Home) -> OutputStats:
     )  # fmt: skip
 
 
-def damaged_outputs(home: Home, *, most_bytes: int = 1 << 28) -> list[OutputDamaged]:
-    """Return what is wrong with stored outputs, newest first. At most *most_bytes* of contents are read."""
-    found: list[OutputDamaged] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedOutputs:
+    """Result of :func:`check_outputs`: what is wrong, newest first, the number of *outputs*, and bytes left *unread*."""
+
+    damaged: tuple[OutputDamaged, ...] = ()
+    outputs: int = 0
+    unread: int = 0
+
+
+def check_outputs(home: Home, *, most_bytes: int) -> CheckedOutputs:
+    """Read every record and the newest contents, at most *most_bytes* of them, and return what is damaged.
+
+    Of a content that is not read, its file must be there.
+    """
+    damaged: list[OutputDamaged] = []
+    count = unread = 0
     for path in _records(home):
+        count += 1
         try:
             output = read_output(home, path.stem)
             if most_bytes > 0:
                 most_bytes -= sum(len(part) for part in output_content(home, output))
+            elif output.chunks:
+                unread += output.length
+                require_content(home, output.id, output.digest)
         except OutputDamaged as error:
-            found.append(error)
-    return found
+            damaged.append(error)
+    return CheckedOutputs(damaged=tuple(damaged), outputs=count, unread=unread)
 
 
 def _all(home: Home) -> Iterator[StoredOutput]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from agent_home.home import Home
 from agent_home.outputs.blobs import blob_path, blobs
 from agent_home.outputs.entry import OutputDamaged, record_path
-from agent_home.outputs.reading import damaged_outputs, find_output, output_chunk, output_content, outputs
+from agent_home.outputs.reading import check_outputs, find_output, output_chunk, output_content, outputs
 from agent_home.outputs.store import FULLY_SCREENED_BYTES, store_output
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -129,7 +129,7 @@ def test_damage_is_named_and_never_returned(home: Home, now: datetime, where: st
         path.write_bytes(bytes(data))
     with pytest.raises(OutputDamaged, match=stored.id):
         content(home, stored.id)
-    assert {error.name for error in damaged_outputs(home)} == {stored.id}
+    assert {error.name for error in check_outputs(home, most_bytes=1 << 20).damaged} == {stored.id}
     assert good.id in {output.id for output in outputs(home)}
 
 
