@@ -28,6 +28,7 @@ __all__ = [
     "OpenThread",
     "OutputReference",
     "checkpoints",
+    "damaged_checkpoints",
     "drop_checkpoint",
     "find_checkpoint",
     "save_checkpoint",

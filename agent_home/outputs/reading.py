@@ -158,7 +158,7 @@ def output_stats(home: Home) -> OutputStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedOutputs:
-    """Result of :func:`check_outputs`: what is wrong, newest first, the number of *outputs*, and bytes left *unread*."""
+    """Result of :func:`check_outputs`: what is *damaged*, newest first, the number of *outputs*, and bytes *unread*."""
 
     damaged: tuple[OutputDamaged, ...] = ()
     outputs: int = 0

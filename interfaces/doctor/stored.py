@@ -29,9 +29,8 @@ def outputs_check(home: Home) -> tuple[Literal["ok", "failed"], str]:
     unread = f", {found.unread / 1e6:.0f} MB of them not read (memory fetch checks them)" if found.unread else ""
     if not names:
         return "ok", f"{counted(found.outputs, 'output')}{unread}"
-    named = ", ".join(names[:_MOST_NAMED]) + (
-        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    )
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    named = ", ".join(names[:_MOST_NAMED]) + more
     return "failed", (
         f"damaged: {named}. Restore their files below outputs/ from a backup (memory restore-home), or delete the "
         f"records there{unread}"
