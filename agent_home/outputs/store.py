@@ -32,6 +32,10 @@ INLINE_TOKENS = 500
 FULLY_SCREENED_BYTES = 256 << 10
 SUMMARY_TOKENS = 200
 _PROBED_BYTES = 8192
+#: Control characters that texts of programs do not have, and the share of them from which on a content is no text.
+#: Compressed and random bytes have a tenth, whatever the encoding of a text.
+_CONTROLS = bytes({*range(32), 127} - {*b"\a\b\t\n\v\f\r\x1b"})
+_MOST_CONTROLS, _FEW_CONTROLS = 0.04, 16
 _MOST_INLINE_BYTES = 16 << 10
 _HELD = "the guard holds its summary back: {}"
 Progress = Callable[[int], None]
@@ -112,7 +116,7 @@ class _StreamedOutput:
 
     def __init__(self, screening: ScreeningService, first: bytes, progress: Progress) -> None:
         self._screening, self._progress = screening, progress
-        self._binary = b"\0" in first
+        self._binary = _is_binary(first)
         self._summariser = OutputSummariser(max_tokens=SUMMARY_TOKENS)
         self._read = self._redacted = self._lines = 0
 
@@ -196,6 +200,12 @@ def _probed(content: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
         if len(first) >= _PROBED_BYTES:
             break
     return first, content
+
+
+def _is_binary(first: bytes) -> bool:
+    """Return whether a content that begins so is no text: it has NUL bytes, or many other control characters."""
+    controls = len(first) - len(first.translate(None, _CONTROLS))
+    return b"\0" in first or controls > max(_FEW_CONTROLS, _MOST_CONTROLS * len(first))
 
 
 def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -71,6 +71,23 @@ def test_any_bytes_come_back(home: Home, now: datetime, parts: list[bytes]) -> N
     assert stored.length == len(content(home, stored.id))
 
 
+@pytest.mark.parametrize(
+    ("data", "binary"),
+    [
+        (bytes(range(1, 256)) * 40, True),
+        (b"\x00" + b"a" * 100, True),
+        (b"\x1b[32mok\x1b[0m\t12 ms\x07\r\n" * 400, False),
+        (("\u6d4b\u8bd5\u901a\u8fc7 ok\n" * 400).encode("gbk"), False),
+        (("fehlgeschlagen: Gr\u00f6\u00dfe\n" * 400).encode("latin-1"), False),
+        (b"\x01\x02 short", False),
+    ],
+)
+def test_what_has_many_control_characters_is_no_text(home: Home, now: datetime, data: bytes, binary: bool) -> None:
+    stored = store_output(home, [data], now=now)
+    assert stored.binary is binary
+    assert content(home, stored.id) == data
+
+
 def test_the_same_content_is_stored_once(home: Home, now: datetime) -> None:
     first, second = (store_output(home, [long_log(500)], now=now) for _ in range(2))
     assert first.id != second.id
