@@ -26,6 +26,7 @@ PARTS = {
     "memory": ("bench.memory.__main__", []),
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
+    "outputs": ("bench.outputs.__main__", []),
     "durability": ("bench.durability", []),
     "nightly": ("bench.nightly", []),
     "adversarial": ("bench.adversarial", []),

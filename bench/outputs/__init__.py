@@ -1,0 +1,1 @@
+"""Measurements of external memory: what outputs by reference save and cost."""
