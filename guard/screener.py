@@ -31,6 +31,7 @@ from guard.text.hidden_markup import find_hidden_markup
 from guard.text.invisible import find_invisible
 from guard.text.quotation import Quotations
 from guard.text.respelling import undo_respelling
+from guard.text.terminal_codes import without_terminal_codes
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
 __all__ = ["redact_values", "screen"]
@@ -138,9 +139,12 @@ def redact_values(
     if len(text) > settings.limit(destination):
         raise ValueError(f"{len(text)} characters are more than the guard reads at once")
     replaced = 0
-    for _ in range(_MAX_PASSES):
+    for number in range(2 * _MAX_PASSES):
         found = _find_formats(text, settings) if formats_only else _scan(text, source, destination, settings)
         values = [match for match in found if match.layer in {"secret", "pii"}]
+        values += _behind_colours(text, source, destination, settings, formats_only=formats_only)
+        if number >= _MAX_PASSES:  # guesses about sentences need not settle, and values in known formats do
+            values = [match for match in values if not match.rule.startswith("told-")]
         matches = _without_duplicates(iter(_without_echoes(_without_duplicates(iter(values)))))
         matches = _without_duplicates(iter([*matches, *_find_copies(text, matches)]))
         edited = apply_replacements(text, matches, _RANK)
@@ -148,6 +152,18 @@ def redact_values(
             return text, replaced
         text, replaced = edited.text, replaced + len(edited.edits)
     return placeholder("unstable"), replaced
+
+
+def _behind_colours(
+    text: str, source: Source, destination: Destination, settings: GuardSettings, *, formats_only: bool
+) -> Iterator[Match]:
+    """Yield the values that are found once the codes of a terminal are gone, with offsets into *text*."""
+    for variant in without_terminal_codes(text):
+        found = _find_formats(variant.text, settings)
+        for match in found if formats_only else _scan(variant.text, source, destination, settings):
+            if match.layer in {"secret", "pii"}:
+                start, end = variant.origin(match.start, match.end)
+                yield match._replace(start=start, end=end)
 
 
 def _find_formats(text: str, settings: GuardSettings) -> Iterator[Match]:

@@ -70,7 +70,7 @@ def _log_beside_zstd(home: Home, folder: Path) -> Sequence[str]:
 
 
 def _stream(home: Home, size_mb: int) -> Sequence[str]:
-    """Pipe *size_mb* into the command, and measure the most memory that it used."""
+    """Measure a pipe of *size_mb* into the command, and measure the most memory that it used."""
     block = _log_lines(_MB)
     command = [sys.executable, "-c", _MEASURED, "log", "--stdin", "--home", str(home.root)]
     began = time.perf_counter()

@@ -20,7 +20,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLog:
-    """What a program printed, and the names of the tests that failed."""
+    """Output of a program, and the names of the tests that failed."""
 
     name: str
     content: bytes

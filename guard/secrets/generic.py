@@ -106,6 +106,9 @@ _ASSIGNS = (
 _NO_CLIENT_ID = r"(?<!(?i:client[_-]id))(?<!(?i:clientid))"
 """The end of the name of an identifier that the browser of every user sends."""
 
+_NO_KEY = r"(?!\s{0,2}:)"
+"""The end of a quoted value. A colon behind it makes it the name of the next field: ``"Action":"pass","Package":``."""
+
 _BARE = r"""[^\s"'`,;<>(){}\[\]|\\]"""
 
 
@@ -221,7 +224,10 @@ GENERIC = RuleSet(
         GenericRule(
             name="quoted-password",
             kind="password",
-            pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})')",
+            pattern=(
+                rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?"
+                rf"(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})'){_NO_KEY}"
+            ),
             keywords=("pass", "pwd", "_pw", "-pw"),
             anchor=_WORD_LIKE,
             accept=is_quoted_password,

@@ -194,7 +194,7 @@ def is_plausible_value(value: str) -> bool:
         return False
     if re.search(
         r"%[0-9A-F]{2}|%[sd]|@[\w-]+\.\w|\.(?:py|js|ts|md|txt|json|ya?ml|toml|conf|cfg|go|rs|sh|html?|php|sql|env|key|pem|com|org|net"
-        r"|io|de)\Z|\w\(|/\w+/|\w/\w+\.",
+        r"|io|de)\Z|\w\(|/\w+/|\w/\w+\.|::|\.\(|\A\+?0x[0-9a-fA-F]+\Z|\.[a-z]{1,5}:\d",
         value,
     ):
         return False

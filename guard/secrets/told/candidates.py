@@ -99,6 +99,9 @@ _MACHINE = lazy_regex(
     r"(?:.{0,24}[-:@/])?(?=[a-f]*\d)[0-9a-f]{7,}|[0-9A-F]{12,}|(?i:[0-9a-f]{2,}(?:(?:-|\.\.\.?)[0-9a-f]{2,}){1,8}(?<!\d{4}))"
     r"|[a-z]{2,8}_(?=\w*\d)[A-Za-z0-9]{12,}|#[^\W\d_]\S*|#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 )
+#: What stands before the number of a line or of a column: ``panic.go:``, ``server.py:7:``.
+_LINE_OF_FILE = lazy_regex(r"\.[a-z]{1,5}:(?:\d{1,6}:)?$")
+_MOST_ENDING = 14
 _CAMEL = lazy_regex(r"[A-Za-z]{1,10}(?:[A-Z][a-z]+)+[A-Z]{0,5}")
 
 
@@ -108,7 +111,9 @@ def shaped_candidates(text: str) -> list[Candidate]:
     has_digit = _DIGIT.search(text) is not None
     if has_digit:
         for match in _NUMBER.finditer(text):
-            if not _MEASURE.fullmatch(match[0]):
+            if not _MEASURE.fullmatch(match[0]) and not _LINE_OF_FILE.search(
+                text, max(0, match.start() - _MOST_ENDING), match.start()
+            ):
                 found[match.span()] = Kind.NUMBER
     for match in _MIXED.finditer(text) if has_digit or _SIGN.search(text) else ():
         for start, end in _cores(text, *match.span()):

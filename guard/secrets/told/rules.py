@@ -99,6 +99,8 @@ def credential_names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
     for ((start, end),) in compile_pattern("told-secret", _name_pattern()).matches(variant):
         kind = _kind_of(text[start:end].lower())
         before, follows = text[start - 1 : start], text[end : end + 1]
+        if text.endswith(_REDACTED, 0, start):
+            continue  # the note of an earlier redaction tells nothing of what stands behind it
         if before and before in _CODE_SIGNS and (before != "-" or text[start - 2 : start - 1] in {"-", " "}):
             continue
         if (
@@ -114,6 +116,7 @@ def credential_names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
         yield kind, start, _word_end(text, end)
 
 
+_REDACTED = "[REDACTED:"
 _KINDS = ("phrase", "pin", "password", "key", "code")
 _COMPOUND = lazy_regex(r"(?i)passw[oö]rt|kennw[oö]rt|wachtwoord|schlüssel|sleutel|code")
 _CODE_AFTER = frozenset(",)]")
