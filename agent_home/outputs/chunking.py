@@ -17,6 +17,10 @@ _LONGEST_WINDOW = 60 << 10
 _KEY_BEGINS, _KEY_ENDS = b"-----BEGIN ", b"-----END "
 #: A longer line is cut. A token has a byte or more, so the piece of a line is no larger than a chunk.
 _PIECE_BYTES = 3000
+_SLICE_BYTES = 1 << 18
+#: Characters that divide words in text, JSON and tables, and the length of a word that is not divided.
+_BETWEEN_WORDS = tuple(sign.encode() for sign in " \t\r\"'`,;<>(){}[]|")
+_LONGEST_WORD = 8 << 10
 _CONTINUATION = range(0x80, 0xC0)
 
 
@@ -29,9 +33,9 @@ class ChunkDraft(NamedTuple):
 
 
 def windows(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield *parts* again as windows of 48 KB that end with a line, if a line ends there."""
+    """Yield *parts* again as windows of 48 KB that end with a line, or else with a word, if one ends there."""
     held = b""
-    for part in parts:
+    for part in _slices(parts):
         held += part
         while len(held) > _LONGEST_WINDOW:
             end = _window_end(held)
@@ -43,9 +47,16 @@ def windows(parts: Iterable[bytes]) -> Iterator[bytes]:
         held = held[end:]
 
 
+def _slices(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield *parts* again, long ones in slices: what is left of a slice is copied for each window."""
+    for part in parts:
+        for start in range(0, len(part), _SLICE_BYTES):
+            yield part[start : start + _SLICE_BYTES]
+
+
 def _window_end(held: bytes) -> int:
-    """Return where a window of *held* ends: at a line's end, not inside of a private key, not inside of a character."""
-    end = held.rfind(b"\n", 0, _WINDOW_BYTES) + 1 or _character_end(held, _WINDOW_BYTES)
+    """Return where a window of *held* ends: at a line's end, not inside of a private key, a word or a character."""
+    end = held.rfind(b"\n", 0, _WINDOW_BYTES) + 1 or _word_end(held, _WINDOW_BYTES)
     key = held.rfind(_KEY_BEGINS, 0, end)
     if key >= 0 and held.find(_KEY_ENDS, key, end) < 0:
         closed = held.find(_KEY_ENDS, end, _LONGEST_WINDOW)
@@ -55,6 +66,12 @@ def _window_end(held: bytes) -> int:
         if key > 0:
             return key
     return end
+
+
+def _word_end(held: bytes, end: int) -> int:
+    """Return the last place up to *end* behind a character that no secret has, or the end of a character."""
+    found = [held.rfind(sign, end - _LONGEST_WORD, end) for sign in _BETWEEN_WORDS]
+    return max(found) + 1 or _character_end(held, end)
 
 
 def _character_end(data: bytes, end: int) -> int:

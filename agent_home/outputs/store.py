@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import TypedDict, Unpack
+
+from guard.text.terminal_codes import without_terminal_codes
 
 from .. import storage
 from ..clock import now as present
@@ -193,13 +196,13 @@ class _StreamedOutput:
 
 
 def _probed(content: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the beginning of *content*, which tells whether it is text, and the rest."""
+    """Return the first bytes of *content*, which tell whether it is text, and the rest."""
     first = b""
     for part in content:
         first += part
         if len(first) >= _PROBED_BYTES:
             break
-    return first, content
+    return first[:_PROBED_BYTES], chain((first[_PROBED_BYTES:],), content)
 
 
 def _is_binary(first: bytes) -> bool:
@@ -214,19 +217,26 @@ def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _label(screening: ScreeningService, text: str) -> str:
-    """Return *text* on one line, as the guard lets it into prompts.
+    """Return *text* on one line, as the guard lets it into prompts. Codes of a terminal hide nothing from it.
 
     Raises:
         GuardRefused: it does not.
     """
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    if not line:
-        return ""
-    verdict = screening.verdict("outputs/x.txt", line, "tool")
-    if not verdict.stored:
-        why = f"no tag, tool, session, folder or command may be called that ({verdict.findings[0].rule})"
-        raise GuardRefused("outputs/", why)
-    return verdict.text
+    variants = [variant.text for variant in without_terminal_codes(text)] or [text]
+    shown = ""
+    for line in dict.fromkeys(map(_on_one_line, variants)):
+        verdict = screening.verdict("outputs/x.txt", line, "tool") if line else None
+        if verdict is not None and not verdict.stored:
+            why = f"no tag, tool, session, folder or command may be called that ({verdict.findings[0].rule})"
+            raise GuardRefused("outputs/", why)
+        if verdict is not None and verdict.text != line:
+            return verdict.text
+        shown = shown or line
+    return shown
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _recorded(home: Home, found: StoredOutput, now: datetime) -> StoredOutput:

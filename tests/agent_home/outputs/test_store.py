@@ -188,3 +188,45 @@ def test_records_and_contents_are_their_owner_s_alone(home: Home, now: datetime)
     stored = store_output(home, [long_log(2000)], now=now)
     paths = (blob_path(home, stored.digest), home.root / record_path(stored.id))
     assert [path.stat().st_mode & 0o077 for path in paths] == [0, 0]
+
+
+@pytest.mark.parametrize("colour", ["\x1b[32m", "\x1b[1;31m", "\x1b]0;title\x07"])
+def test_a_colour_hides_no_secret(home: Home, now: datetime, colour: str) -> None:
+    text = f"token: {colour}{TOKEN}\x1b[0m for the build\n".encode()
+    stored = store_output(home, [text], now=now, tool=f"{colour}{TOKEN}", tags=[f"x {colour}{TOKEN}\x1b[0m"])
+    kept = content(home, stored.id)
+    assert stored.redacted == 1
+    assert TOKEN.encode() not in kept
+    assert kept.startswith(b"token: ")
+    assert kept.endswith(b" for the build\n")
+    assert TOKEN not in f"{stored.tool} {stored.tags}"
+
+
+def test_a_secret_that_a_colour_divides_is_found(home: Home, now: datetime) -> None:
+    text = f"token {TOKEN[:9]}\x1b[1m{TOKEN[9:]}\n".encode()
+    kept = content(home, store_output(home, [text], now=now).id)
+    assert TOKEN[9:].encode() not in kept
+
+
+@pytest.mark.parametrize("cut", [1, 9, 20, 39])
+@pytest.mark.parametrize("sign", [" ", ","])
+def test_a_secret_where_a_long_line_is_cut_is_found(home: Home, now: datetime, cut: int, sign: str) -> None:
+    filler = ("lorem" + sign) * 20_000
+    text = filler[: 49_152 - cut - 1] + sign + TOKEN + sign + filler
+    stored = store_output(home, [text.encode()], now=now)
+    assert stored.redacted == 1
+    assert TOKEN.encode() not in content(home, stored.id)
+
+
+def test_a_zero_byte_behind_the_beginning_switches_nothing_off(home: Home, now: datetime) -> None:
+    text = f"token {TOKEN}\n".encode() + b"a line of text\n" * 40_000 + b"\0\n"
+    stored = store_output(home, [text], now=now)
+    assert (stored.binary, stored.redacted) == (False, 1)
+
+
+def test_the_log_of_a_failed_build_in_rust_keeps_the_names_of_its_tests(home: Home, now: datetime) -> None:
+    frame = "   4: crane::tests::load_9\n             at ./src/lib.rs:23:15\n"
+    hash_ = "             at /rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/panicking.rs:394:5\n"
+    text = (hash_ + frame) * 7 + "   5: crane::tests::load_9::{{closure}}\n    tests::load_54\n    tests::load_9\n"
+    stored = store_output(home, [text.encode()], now=now)
+    assert (stored.redacted, content(home, stored.id)) == (0, text.encode())
