@@ -20,6 +20,7 @@ import apsw
 
 from agent_home.errors import GuardRefused, HomeError
 from agent_home.home import Home
+from agent_home.screening.scan.json_values import is_plain_name, json_text, json_without_values
 from agent_home.screening.service import ScreeningService
 from agent_home.storage import PRIVATE_FOLDER
 
@@ -33,6 +34,8 @@ _LEAST_S, _MOST_S = 1.0, 30 * 86_400.0
 #: Characters of a value as JSON and of a name, and values of a session.
 _MOST_VALUE, _MOST_NAME, _MOST_ITEMS = 65_536, 200, 256
 _BUSY_MS = 2_000
+#: Names that an object knows to be clean.
+_MOST_KNOWN = 4096
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items(
     session TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, audience TEXT NOT NULL,
@@ -76,6 +79,7 @@ class HotState:
         self._lock = Lock()
         self._conn: apsw.Connection | None = None
         self._inode = 0
+        self._clean_names: set[str] = set()
 
     def set_context(
         self, session_id: str, context: Mapping[str, Any], *, ttl_s: float = CONTEXT_S, audience: str = "owner"
@@ -140,7 +144,8 @@ class HotState:
     def _set(self, session: str, kind: Kind, values: Mapping[str, Any], ttl_s: float, audience: str) -> None:
         if not _LEAST_S <= ttl_s <= _MOST_S:
             raise HotStateRefused(f"a value lives for {_LEAST_S:g} s to 30 days, not {ttl_s:g} s")
-        texts = {_name(name): _screened(self._home, name, value) for name, value in values.items()}
+        self._require_clean(session, *map(_name, values))
+        texts = {name: _screened(self._home, name, value) for name, value in values.items()}
         now = self._clock()
 
         def written(conn: apsw.Connection) -> None:
@@ -155,6 +160,14 @@ class HotState:
 
         self._run(written)
 
+    def _require_clean(self, *names: str) -> None:
+        for name in names:
+            if name not in self._clean_names:
+                _require_clean_name(self._home, name)
+                self._clean_names.add(name)
+        if len(self._clean_names) > _MOST_KNOWN:
+            self._clean_names.clear()
+
     def _rows(self, where: str, values: tuple[str, ...] = ()) -> list[HotItem]:
         if not self._path.exists():
             return []
@@ -164,19 +177,26 @@ class HotState:
         def read(conn: apsw.Connection) -> list[Any]:
             return conn.execute(f"{select} ORDER BY session, kind, name", (*values, now)).fetchall()
 
-        return [
-            HotItem(
-                session=session, kind=kind, name=name, value=json.loads(value), audience=audience,
-                left_s=round(expires - now, 1),
-            )
-            for session, kind, name, value, audience, expires in self._run(read)
-        ]  # fmt: skip
+        found = []
+        for session, kind, name, value, audience, expires in self._run(read):
+            with suppress(ValueError, RecursionError):  # a bit of the file flipped, and the other values are whole
+                found.append(
+                    HotItem(
+                        session=session,
+                        kind=kind,
+                        name=name,
+                        value=json.loads(value),
+                        audience=audience,
+                        left_s=round(expires - now, 1),
+                    )
+                )
+        return found
 
     def _run(self, work: Callable[[apsw.Connection], T]) -> T:
         with self._lock:
             try:
                 return work(self._connection())
-            except CORRUPTION_ERRORS:
+            except (*CORRUPTION_ERRORS, UnicodeDecodeError):
                 self._begin_anew()
                 return work(self._connection())
 
@@ -220,6 +240,8 @@ def _inode(path: Path) -> int:
 
 
 def _connected(path: Path) -> apsw.Connection:
+    if path.is_symlink():  # a chmod and the writes would reach what it points to
+        path.unlink()
     conn = apsw.Connection(str(path))
     path.chmod(0o600)
     conn.set_busy_timeout(_BUSY_MS)
@@ -228,7 +250,7 @@ def _connected(path: Path) -> apsw.Connection:
 
 
 def _name(name: str) -> str:
-    if not name.strip() or len(name) > _MOST_NAME or not name.isprintable():
+    if not name.strip() or len(name) > _MOST_NAME or not name.isprintable() or not _is_text(name):
         raise HotStateRefused(f"{name[:40]!r} is no name of a value. Write 1 to {_MOST_NAME} characters on one line")
     return name
 
@@ -241,29 +263,41 @@ def _screened(home: Home, name: str, value: Any) -> str:
         GuardRefused: the guard holds it back.
     """
     try:
-        text, plain = json.dumps(value, ensure_ascii=False, allow_nan=False), _plain(value)
+        text, plain = json.dumps(value, ensure_ascii=False, allow_nan=False), json_text(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise HotStateRefused(f"the value {name!r} is no JSON: {error}") from error
+    if not _is_text(text):
+        raise HotStateRefused(f"the value {name!r} is no valid Unicode. Give text in UTF-8")
     if len(text) > _MOST_VALUE:
         raise HotStateRefused(f"the value {name!r} has {len(text)} characters. Store it: memory log")
     screening = ScreeningService(home)
     verdict = screening.verdict("outputs/x.txt", f"{name}: {plain}", "agent")
     if not verdict.stored:
         raise GuardRefused("the hot state", f"{name!r} holds {verdict.findings[0].rule}")
-    clean = _clean(screening, value) if verdict.findings else value
+    clean, whole = json_without_values(screening, value, "agent", name=name)
+    if not whole:
+        raise GuardRefused("the hot state", f"{name!r} holds a secret in several parts. Leave it out")
     return json.dumps(clean, ensure_ascii=False)
 
 
-def _plain(value: Any) -> str:
-    """Return the texts in a JSON value."""
-    if isinstance(value, Mapping):
-        return "\n".join(f"{key}: {_plain(item)}" for key, item in value.items())
-    return "\n".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _clean(screening: ScreeningService, value: Any) -> Any:
-    if isinstance(value, str):
-        return screening.without_values("outputs/x.txt", value, "agent")[0]
-    if isinstance(value, Mapping):
-        return {str(key): _clean(screening, item) for key, item in value.items()}
-    return [_clean(screening, item) for item in value] if isinstance(value, list | tuple) else value
+def _require_clean_name(home: Home, name: str) -> None:
+    """Check the name of a value or of a session.
+
+    Raises:
+        GuardRefused: it is a secret, personal data or an instruction.
+    """
+    if is_plain_name(name):
+        return
+    screening = ScreeningService(home)
+    verdict = screening.verdict("outputs/x.txt", name, "agent")
+    if verdict.action != "allow" or screening.without_values("outputs/x.txt", name, "agent")[1]:
+        found = verdict.findings[0].rule if verdict.findings else "a secret"
+        raise GuardRefused("the hot state", f"no value and no session may be called that ({found})")

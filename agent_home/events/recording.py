@@ -14,14 +14,14 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .. import storage
 from ..clock import now as present
-from ..errors import HomeError
+from ..errors import GuardRefused, HomeError
 from ..home import Home
+from ..screening.scan.json_values import is_plain_name, json_without_values
 from ..screening.service import ScreeningService
 from .event import EVENT_TYPE, EVENT_TYPES, LoggedEvent
 
@@ -65,12 +65,14 @@ def log_event(
 
     Raises:
         EventRefused: *event_type* is no name, or one of this program's, or *details* is no JSON or larger than 16 KB.
-        GuardRefused: the guard cannot run.
+        GuardRefused: the guard cannot run, or only several details together are a secret.
         OSError: the log cannot be written.
     """
     checked = loggable_details(event_type, details)
-    screening = ScreeningService(home)
-    return _append(home, event_type, session, now or present(), _redacted(screening, checked))
+    clean, whole = json_without_values(ScreeningService(home), checked, "tool")
+    if not whole:
+        raise GuardRefused("the event log", "the details hold a secret in several parts. Leave it out")
+    return _append(home, event_type, session, now or present(), clean)
 
 
 def loggable_details(event_type: str, details: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,21 +152,4 @@ def _safe_session(home: Home, session: str) -> str:
 def _screened_name(screening: ScreeningService, session: str) -> str:
     """Return the name of a session without secrets and personal data: programs choose names as they like."""
     text = session[:256]
-    return text if _is_plain(text) else screening.without_values("events.jsonl", text, "tool")[0]
-
-
-@lru_cache(maxsize=1024)
-def _is_plain(name: str) -> bool:
-    """Return whether *name* is short words and numbers, as most names of sessions are."""
-    return all(len(part) <= 8 and part.isalnum() and part.isascii() for part in name.replace("-", " ").split())
-
-
-def _redacted(screening: ScreeningService, value: Any) -> Any:
-    """Return a JSON value with its texts screened, keys as well."""
-    if isinstance(value, str):
-        return screening.without_values("events.jsonl", value, "tool")[0]
-    if isinstance(value, list):
-        return [_redacted(screening, item) for item in value]
-    if isinstance(value, dict):
-        return {_redacted(screening, key): _redacted(screening, item) for key, item in value.items()}
-    return value
+    return text if is_plain_name(text) else screening.without_values("events.jsonl", text, "tool")[0]

@@ -67,11 +67,12 @@ def _without_findings(
 
 
 def _blocks(path: str, text: str) -> Iterator[Block]:
-    """Yield the blocks of a Markdown document, or the paragraphs of any other text."""
+    """Yield the blocks of a Markdown document, the lines of a tool's output, or the paragraphs of any other text."""
     if path.endswith(".md"):
         yield from parse(text).blocks
     else:
-        yield from (Block(kind="text", raw=part) for part in re.split(r"(?<=\n\n)", text))
+        border = r"(?<=\n)" if path.startswith("outputs/") else r"(?<=\n\n)"
+        yield from (Block(kind="text", raw=part) for part in re.split(border, text))
 
 
 def _borders(blocks: Iterable[Block]) -> Iterator[tuple[int, int, Block]]:

@@ -112,14 +112,15 @@ class PersonalTextJudge:
     def verdict(self, path: str, text: str) -> Verdict:
         """Return the guard's verdict on a person's *text* for *path*. A guard that cannot run holds it back.
 
+        What lies below ``outputs/`` is a tool's text, whoever stored it.
         A text longer than :data:`CHUNK_CHARS` is judged in chunks, and its verdict has findings and no text.
         """
         destination = destination_of(path)
         if len(text) <= CHUNK_CHARS:
-            return self._personal(text, destination)
+            return self._read(path, text, destination)
         findings: list[Finding] = []
         for start, end in _chunks(text):
-            found = self._personal(text[start:end], destination).findings
+            found = self._read(path, text[start:end], destination).findings
             findings += [replace(f, start=f.start + start, end=f.end + start) for f in found]
         action = max((finding.action for finding in findings), default=Action.ALLOW)
         return Verdict(action=action, text="", findings=tuple(dict.fromkeys(findings)))
@@ -150,6 +151,11 @@ class PersonalTextJudge:
         if not self._decisions.approves_block(block):
             return False
         return block.entry is None or not required(self.verdict(MEMORY, fields_alone(block.entry)))
+
+    def _read(self, path: str, text: str, destination: str) -> Verdict:
+        if path.startswith("outputs/"):
+            return self._judged(text, lambda verdicts: verdicts.to_store(text, "tool", destination))
+        return self._personal(text, destination)
 
     def _personal(self, text: str, destination: str) -> Verdict:
         return self._judged(text, lambda verdicts: verdicts.of_personal(text, destination))

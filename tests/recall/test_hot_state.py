@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from typing import Any
 
+import apsw
 import pytest
 
 from agent_home.errors import GuardRefused
@@ -124,3 +126,69 @@ def test_a_state_that_another_process_made_anew_is_the_one_that_counts(home: Hom
     assert mine.get_context("s1") == {"b": 2}
     mine.set_value("s1", "c", 3)
     assert theirs.get_context("s1") == {"b": 2, "c": 3}
+
+
+PEM = [
+    "-----BEGIN RSA PRIVATE KEY-----",
+    *["MIIEpAIBAAKCAQEAx7t" + "Qz9Kd2Lm7Zx4V" * 3] * 6,
+    "-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password", "hunter2Horse!x9"),
+        ("cfg", {"password": "hunter2Horse!x9"}),
+        ("api_key", "q8Zr4TnW1pLx7VbK2mYc9DhS"),
+        ("note", f"\x1b[32m{TOKEN}\x1b[0m"),
+        ("rows", [{"deep": [{"secret_key": "q8Zr4TnW1pLx7VbK2mYc9DhS"}]}]),
+    ],
+)
+def test_a_value_is_read_beside_its_name(home: Home, name: str, value: Any) -> None:
+    state = HotState(home)
+    state.set_value("s1", name, value)
+    shown = str(state.get_context("s1"))
+    assert "REDACTED" in shown
+    assert not any(secret in shown for secret in ("hunter2Horse", "q8Zr4TnW1pLx", TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("session", "name", "value"),
+    [("s1", TOKEN, 1), (TOKEN, "task", 1), ("s1", "key", PEM), (f"run {TOKEN}", "task", "x")],
+)
+def test_a_secret_in_a_name_or_in_parts_is_refused(home: Home, session: str, name: str, value: Any) -> None:
+    state = HotState(home)
+    with pytest.raises(GuardRefused):
+        state.set_value(session, name, value)
+    assert state.items() == []
+
+
+def test_a_secret_as_a_key_of_a_value_is_replaced(home: Home) -> None:
+    state = HotState(home)
+    state.set_value("s1", "obj", {TOKEN: 1})
+    assert TOKEN not in str(state.get_context("s1"))
+
+
+def test_a_damaged_value_is_left_out_and_a_link_is_not_followed(home: Home) -> None:
+    state = HotState(home)
+    state.set_context("s1", {"a": 1, "b": 2})
+    path = home.machine / "hot-state.db"
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("UPDATE items SET value = '{' WHERE name = 'a'")
+    assert state.get_context("s1") == {"b": 2}
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("UPDATE items SET value = CAST(x'ff7b' AS TEXT) WHERE name = 'a'")
+    assert state.get_context("s1") in ({"b": 2}, {})
+    target = home.root.parent / "elsewhere.db"
+    drop_hot_state(home)
+    path.symlink_to(target)
+    HotState(home).set_context("s1", {"c": 3})
+    assert not target.exists()
+    assert HotState(home).get_context("s1") == {"c": 3}
+
+
+@pytest.mark.parametrize("value", ["caf\udce9", {"\udce9": 1}, 1e999])
+def test_a_value_that_is_no_text_is_refused(home: Home, value: Any) -> None:
+    with pytest.raises(HotStateRefused):
+        HotState(home).set_value("s1", "x", value)

@@ -55,7 +55,7 @@ def set_(invocation: Invocation, key: str, value: str, session: str, ttl: float)
 
     try:
         parsed: Any = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = value
     hot_state(invocation.home).set_value(session, key, parsed, ttl_s=ttl)
     invocation.show({"key": key, "session": session, "ttl": ttl}, [f"kept: {key}"])

@@ -116,3 +116,17 @@ def test_a_forgotten_text_is_taken_out_of_the_log(home: Home, now: datetime) -> 
     forget(home, "zanzibarite harbour", now=now)
     assert "zanzibarite" not in (home.machine / "events.jsonl").read_text()
     assert json.loads((home.machine / "events.jsonl").read_text().splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "details", [{"password": "hunter2Horse!x9"}, {"AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEX"}]
+)
+def test_a_detail_is_read_beside_its_name(home: Home, details: dict[str, str]) -> None:
+    log_event(home, "s1", "deploy", details)
+    assert next(iter(details.values())) not in event_files(home)[-1].read_text()
+
+
+@pytest.mark.parametrize("session", ["password is hunter2Horse!x9", "4111-1111-1111-1111"])
+def test_a_session_is_screened_unless_its_name_is_plain(home: Home, session: str) -> None:
+    record_event(home, "prompt", session=session)
+    assert session.rpartition(" ")[2] not in event_files(home)[-1].read_text()
