@@ -1,6 +1,7 @@
 """Own what the agent marks as memory in its turns (``distill.reading.memory_marks``): each line is an item.
 
-The agent writes such lines on purpose, so they earn entries of the agent's own. No other rule reads them.
+The agent writes such lines on purpose, so they earn entries of the agent's own. No other rule reads them. A job prints
+what pages and logs told it as well, so a person decides about rules, and about what only the owner says.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import date
 from agent_home.store.transcript import Message
 
 from ..reading.classifier import Act, likely_act
+from ..reading.foreign_topics import is_owners_topic
 from ..reading.labels import ItemKind, kind_of_request, parse_label
 from ..reading.memory_marks import MarkedTooLarge, marked_lines, unmarked
 from ..statements.dated_words import add_dates
@@ -22,6 +24,7 @@ __all__ = ["MarkedMemory", "read_marked"]
 
 #: Characters of a statement that are kept.
 _MOST_CHARS = 2_000
+_MOST_LABEL_WORDS = 3
 _KINDS: Mapping[Act, ItemKind] = {
     "preference": "preference", "decision": "decision", "lesson": "lesson", "thread": "open_thread", "fact": "fact",
 }  # fmt: skip
@@ -40,8 +43,10 @@ class MarkedMemory:
         if not self.items:
             return summary
         place = {message.source: at for at, message in enumerate(self.messages)}
-        items = sorted((*summary.items, *self.items), key=lambda item: place.get(item.sources[0], -1))
-        return replace(summary, items=tuple(items))
+        sure = [item for item in self.items if not item.doubt]
+        items = sorted((*summary.items, *sure), key=lambda item: place.get(item.sources[0], -1))
+        doubted = (*summary.doubted, *(item for item in self.items if item.doubt))
+        return replace(summary, items=tuple(items), doubted=doubted)
 
 
 def read_marked(messages: Sequence[Message]) -> MarkedMemory:
@@ -63,9 +68,11 @@ def read_marked(messages: Sequence[Message]) -> MarkedMemory:
 def _items(message: Message) -> Iterator[Item]:
     for statement in list(marked_lines(message.content.split("\n"))):
         text = shorten(statement, _MOST_CHARS)
+        kind = _kind(text)
         yield Item(
-            kind=_kind(text), text=text, sources=(message.source,), role=message.role, ts=message.ts,
+            kind=kind, text=text, sources=(message.source,), role=message.role, ts=message.ts,
             said_in=(message.source,), read=True, marked=True, standalone=_dated(text, message.ts),
+            doubt=_doubt(kind, text),
         )  # fmt: skip
 
 
@@ -76,6 +83,15 @@ def _kind(text: str) -> ItemKind:
         return label.kind
     kind = kind_of_request(text)
     return _KINDS[likely_act(text)] if kind == "fact" else kind
+
+
+def _doubt(kind: ItemKind, text: str) -> str:
+    """Return why a person decides about *text*, or nothing. Words before a colon ("Key insight") are a label."""
+    if kind == "preference":
+        return "a rule or a wish that an output marks as memory"
+    head, colon, rest = text.partition(":")
+    told = rest if colon and len(head.split()) <= _MOST_LABEL_WORDS else text
+    return "an output says it, and only the owner decides about it" if is_owners_topic(told) else ""
 
 
 def _dated(text: str, ts: str) -> str:
