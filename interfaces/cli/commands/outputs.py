@@ -92,10 +92,12 @@ def log(
 @click.argument("name", metavar="ID")
 @click.option("--summary-only", is_flag=True, help="Print the summary instead of the content.")
 @click.option("--chunk", "number", type=int, metavar="N", help="Print this chunk alone. The first is 0.")
-def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | None) -> None:
+@click.option("--raw", is_flag=True, help="Print the bytes on a terminal, too, which may obey them.")
+def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | None, raw: bool) -> None:
     """Print an output, its summary or a part of it.
 
     The content is checked against the digest of what was stored. The beginning or the last digits of an ID are enough.
+    A terminal gets it without colours, and with what else it would obey as text. A pipe gets the bytes.
     """
     from ...api import AgentHome
 
@@ -113,10 +115,20 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
     if invocation.as_json:
         invocation.show({**output_answer(found), **content_answer(b"".join(parts))}, [])
         return
-    stream = sys.stdout.buffer
+    shown = _on_terminal if sys.stdout.isatty() and not raw else bytes
     for part in parts:
-        stream.write(part)
-    stream.flush()
+        sys.stdout.buffer.write(shown(part))
+    sys.stdout.buffer.flush()
+
+
+def _on_terminal(data: bytes) -> bytes:
+    """Return *data* as text that a terminal shows and does not obey, without colours."""
+    from agent_home.visible import visible
+    from guard.text.terminal_codes import without_terminal_codes
+
+    text = data.decode("utf-8", "replace")
+    *_, plain = [text, *(variant.text for variant in without_terminal_codes(text))]
+    return visible(plain).encode("utf-8", "replace")
 
 
 @home_command(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -99,3 +102,30 @@ def test_a_mistake_is_told_with_the_next_step(home: Home, words: list[str], said
     )  # fmt: skip
     assert said in done.stderr.decode()
     assert done.returncode == code
+
+
+def on_terminal(home: Home, *words: str) -> bytes:
+    """Run the program on a terminal of its own, and return what it wrote there."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        subprocess.run(
+            [sys.executable, "-c", MEMORY, *words], stdin=theirs, stdout=theirs, stderr=theirs, check=True,
+            env=environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0"), cwd=home.root.parent,
+        )  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # a closed terminal ends so
+            while part := screen.read(4096):
+                shown += part
+    return shown
+
+
+def test_a_terminal_obeys_nothing_that_an_output_holds(home: Home) -> None:
+    data = b"\x1b[2J\x1b]0;own\x07\x1b[31mred\x1b[0m\x9b1m plain\n"
+    name = STORED.match(memory(home, "log", "--stdin", given=data).decode())[1]  # type: ignore[index]
+    assert memory(home, "fetch", name) == data
+    shown = on_terminal(home, "fetch", name)
+    assert b"\x1b" not in shown
+    assert b"\x07" not in shown
+    assert b"red" in shown
+    assert on_terminal(home, "fetch", name, "--raw").replace(b"\r\n", b"\n") == data
