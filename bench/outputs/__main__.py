@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--outputs", type=int, default=10_000, help="random outputs")
     parser.add_argument("--stream-mb", type=int, default=1024, help="size of the stream")
     parser.add_argument("--records", type=int, default=100_000, help="outputs of which some are pruned")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/outputs.md")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
     options = parser.parse_args(arguments)
     parts, failed = options.only or _PARTS, 0
     with tempfile.TemporaryDirectory() as name:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             counts = round_trips(options.outputs)
             kinds = sorted(kind for kind in counts if not kind.endswith((" redacted", " different")))
             rows = [(kind, *(str(counts[f"{kind}{end}"]) for end in ("", " redacted", " different"))) for kind in kinds]
-            _show("round trips", ("kind", "outputs", "redacted", "different"), rows, write=options.write_docs)
+            _show("round-trips", ("kind", "outputs", "redacted", "different"), rows, write=options.write_docs)
             failed = any(counts[f"{kind} different"] for kind in kinds)
     return int(failed)
 
@@ -60,9 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, write: bool) -> None:
     print(f"{name}\n{aligned(head, rows)}\n", flush=True)
     if write:
-        command = f"python -m bench.outputs --only {name.replace(' ', '-')}"
-        table = f"{stamp(command)}\n\n{markdown(head, rows, align='l')}"
-        put(DOCS / "outputs.md", {name: table})
+        table = f"{stamp(f'python -m bench.outputs --only {name}')}\n\n{markdown(head, rows, align='l')}"
+        put(DOCS / "benchmarks.md", {f"outputs-{name}": table})
 
 
 if __name__ == "__main__":
