@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import os
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +18,7 @@ from agent_home.checkpoints.rendering import status_line
 from agent_home.documents.status_file import STATUS_FILE, ContextReference, StatusFile
 from agent_home.errors import GuardRefused, HomeError
 from agent_home.home import Home
+from agent_home.lock import hold
 from agent_home.outputs.reading import find_output
 from agent_home.screening.service import ScreeningService
 
@@ -62,6 +66,7 @@ def update_status(
         StatusUnusable: the folder is absent, or the file is no text or leads elsewhere.
         GuardRefused: the guard refuses a text.
         NoSuchOutput: a reference is to no output.
+        Locked: another process is changing the file.
         OSError: the file cannot be written.
     """
     if not folder.is_dir():
@@ -69,24 +74,17 @@ def update_status(
     path, screening = folder / STATUS_FILE, ScreeningService(home)
     if path.is_symlink():
         raise StatusUnusable(f"{path} is a link. Put a file in its place")
-    status = _read(path) if path.exists() else StatusFile("")
-    given = (("Phase", phase), ("State", state))
-    for name, value in given:
-        if value:
-            status = status.with_field("Phase" if name == "Phase" else "State", _line(screening, value))
-    if task:
-        status = status.with_task(_line(screening, task), done=done)
-    for name in references:
-        output = find_output(home, name)
-        headline = (output.tool or ", ".join(output.tags) or output.type).replace("`", "")
-        status = status.with_reference(ContextReference(name=headline, output=output.id, tokens=output.tokens))
-    status = status.with_field("Updated", now.isoformat(sep=" ", timespec="minutes"))
-    staged = path.with_name(f".{STATUS_FILE}.tmp")
-    try:
-        storage.stage(staged, status.text.encode("utf-8", "surrogateescape"), mode=0o666)
-        storage.replace(staged, path)
-    finally:
-        staged.unlink(missing_ok=True)
+    phase, state, task = (_line(screening, text) if text else "" for text in (phase, state, task))
+    named = [_reference(home, name) for name in references]
+    with hold(_lock(home, path)):
+        status = _read(path) if path.exists() else StatusFile("")
+        status = status.with_field("Phase", phase) if phase else status
+        status = status.with_field("State", state) if state else status
+        status = status.with_task(task, done=done) if task else status
+        for reference in named:
+            status = status.with_reference(reference)
+        status = status.with_field("Updated", now.isoformat(sep=" ", timespec="minutes"))
+        _write(path, status)
     return FolderStatusFile(path=path, status=status)
 
 
@@ -111,6 +109,27 @@ def _read(path: Path) -> StatusFile:
         return StatusFile(storage.read_bytes(path).decode("utf-8", "surrogateescape"))
     except OSError as error:
         raise StatusUnusable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _lock(home: Home, path: Path) -> Path:
+    """Return the lock file of the status file *path*: machine state, so that people's folders hold no lock files."""
+    digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()
+    return home.machine / "status-locks" / f"{digest[:32]}.lock"
+
+
+def _write(path: Path, status: StatusFile) -> None:
+    staged = path.with_name(f".{STATUS_FILE}-{secrets.token_hex(8)}.tmp")
+    try:
+        storage.stage(staged, status.text.encode("utf-8", "surrogateescape"), mode=0o666)
+        storage.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _reference(home: Home, name: str) -> ContextReference:
+    output = find_output(home, name)
+    headline = (output.tool or ", ".join(output.tags) or output.type).replace("`", "")
+    return ContextReference(name=headline, output=output.id, tokens=output.tokens)
 
 
 def _line(screening: ScreeningService, text: str) -> str:
