@@ -9,13 +9,14 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent_home import storage
-from agent_home.checkpoints.making import MOST_STATUS_BYTES, folder_statuses
+from agent_home.checkpoints.making import MOST_STATUS_BYTES, folder_statuses, shown_line
 from agent_home.checkpoints.rendering import status_line
-from agent_home.documents.status_file import STATUS_FILE, ContextReference, StatusFile
+from agent_home.documents.status_file import STATUS_FILE, ContextReference, StatusFile, StatusTask
 from agent_home.errors import GuardRefused, HomeError
 from agent_home.home import Home
 from agent_home.lock import hold
@@ -24,6 +25,9 @@ from agent_home.screening.service import ScreeningService
 
 __all__ = ["FolderStatusFile", "StatusUnusable", "read_status", "status_lines", "status_tree", "update_status"]
 
+#: Characters of a line that is shown. The file has the rest.
+_MOST_CHARS = 2000
+
 
 class StatusUnusable(HomeError):
     """A status file cannot be read or written."""
@@ -31,22 +35,28 @@ class StatusUnusable(HomeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderStatusFile:
-    """A status file and where it lies."""
+    """What a status file says, as a prompt may show it, and where it lies."""
 
     path: Path
-    status: StatusFile
+    phase: str
+    state: str
+    updated: str
+    tasks: tuple[StatusTask, ...]
+    references: tuple[ContextReference, ...]
 
 
-def read_status(folder: Path) -> FolderStatusFile:
-    """Return the status of *folder*.
+def read_status(home: Home, folder: Path) -> FolderStatusFile:
+    """Return the status of *folder*. ``[held back: rule]`` stands for what the guard keeps out of prompts.
 
     Raises:
-        StatusUnusable: there is none, or it is no text.
+        StatusUnusable: there is none, it is no text, or it leads elsewhere.
+        GuardRefused: the guard cannot run.
     """
     path = folder / STATUS_FILE
+    _refuse_link(path)
     if not path.exists():
         raise StatusUnusable(f"no {STATUS_FILE} in {folder}. `memory status update {folder} --task TEXT` makes one")
-    return FolderStatusFile(path=path, status=_read(path))
+    return _shown(home, path, _read(path))
 
 
 def update_status(
@@ -72,8 +82,7 @@ def update_status(
     if not folder.is_dir():
         raise StatusUnusable(f"{folder} is no folder")
     path, screening = folder / STATUS_FILE, ScreeningService(home)
-    if path.is_symlink():
-        raise StatusUnusable(f"{path} is a link. Put a file in its place")
+    _refuse_link(path)
     phase, state, task = (_line(screening, text) if text else "" for text in (phase, state, task))
     named = [_reference(home, name) for name in references]
     with hold(_lock(home, path)):
@@ -85,21 +94,39 @@ def update_status(
             status = status.with_reference(reference)
         status = status.with_field("Updated", now.isoformat(sep=" ", timespec="minutes"))
         _write(path, status)
-    return FolderStatusFile(path=path, status=status)
+    return _shown(home, path, status)
 
 
 def status_lines(found: FolderStatusFile) -> list[str]:
     """Return a status file as a person reads it."""
-    status = found.status
-    fields = [f"{name}: {status.field(name)}" for name in ("Phase", "State", "Updated") if status.field(name)]
-    tasks = [f"[{'x' if task.done else ' '}] {task.text}" for task in status.tasks]
-    references = [f"{item.name}: {item.output} ({item.tokens} tokens)" for item in status.references]
+    named = (("Phase", found.phase), ("State", found.state), ("Updated", found.updated))
+    fields = [f"{name}: {value}" for name, value in named if value]
+    tasks = [f"[{'x' if task.done else ' '}] {task.text}" for task in found.tasks]
+    references = [f"{item.name}: {item.output} ({item.tokens} tokens)" for item in found.references]
     return [str(found.path), *fields, *tasks, *references]
 
 
 def status_tree(home: Home, folder: Path) -> list[tuple[str, dict[str, Any]]]:
     """Return a line and the JSON of each status file in *folder* and below."""
     return [(status_line(status), dataclasses.asdict(status)) for status in folder_statuses(home, folder)]
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise StatusUnusable(f"{path} is a link. Put a file in its place")
+
+
+def _shown(home: Home, path: Path, status: StatusFile) -> FolderStatusFile:
+    shown = partial(shown_line, ScreeningService(home), most_chars=_MOST_CHARS)
+    return FolderStatusFile(
+        path=path, phase=shown(status.field("Phase")), state=shown(status.field("State")),
+        updated=shown(status.field("Updated")),
+        tasks=tuple(StatusTask(text=shown(task.text), done=task.done) for task in status.tasks),
+        references=tuple(
+            ContextReference(name=shown(item.name), output=shown(item.output), tokens=item.tokens)
+            for item in status.references
+        ),
+    )  # fmt: skip
 
 
 def _read(path: Path) -> StatusFile:

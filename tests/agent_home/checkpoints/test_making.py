@@ -79,10 +79,11 @@ def test_what_the_guard_holds_back_is_in_no_part_of_a_checkpoint(home: Home, now
     )
     assert ATTACK not in everything
     assert TOKEN not in everything
-    for given in ({"notes": ATTACK}, {"phase": ATTACK}, {"depends": [ATTACK]}):
+    for given in ({"notes": ATTACK}, {"phase": ATTACK}, {"depends": [ATTACK]}, {"session": ATTACK}):
         with pytest.raises(GuardRefused):
             make_checkpoint(home, now=now, folder=project, **given)
-    assert TOKEN not in make_checkpoint(home, now=now, folder=project, notes=f"token {TOKEN}").notes
+    made = make_checkpoint(home, now=now, folder=project, notes=f"token {TOKEN}", session=TOKEN)
+    assert TOKEN not in made.notes + made.session + resume_block(made)
 
 
 def test_the_block_to_go_on_from_stays_under_its_tokens(home: Home, now: datetime, tmp_path: Path) -> None:
