@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import storage
+from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 from ..home import Home
 
@@ -142,7 +143,7 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     try:
         made = make(name)
         staged = path.with_name(f".{path.name}.tmp")
-        storage.stage(staged, json.dumps({"version": _VERSION, **asdict(made)}).encode() + b"\n")
+        storage.stage(staged, json.dumps(with_digest({"version": _VERSION, **asdict(made)})).encode() + b"\n")
         storage.replace(staged, path)
     finally:
         lock.unlink(missing_ok=True)
@@ -197,6 +198,7 @@ def _path(home: Home, name: str) -> Path:
 def _read(home: Home, name: str) -> Checkpoint:
     try:
         row: dict[str, Any] = json.loads(storage.read_bytes(_path(home, name)))
+        require_digest(row)
         if row.pop("version") != _VERSION or row["id"] != name:
             raise CheckpointDamaged(name)
         row["threads"] = tuple(_row(OpenThread, item) for item in row["threads"])
@@ -204,7 +206,7 @@ def _read(home: Home, name: str) -> Checkpoint:
         row["references"] = tuple(_row(OutputReference, item) for item in row["references"])
         row["depends"] = tuple(map(str, row["depends"]))
         return _row(Checkpoint, row)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointDamaged(name) from error
 
 

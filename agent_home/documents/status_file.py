@@ -75,7 +75,7 @@ class ContextReference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
+class _StatusItem:
     """What an item says: *match* in the text of the file, and the offsets *start* and *end* of the value.
 
     *below* is the offset behind the block that has it.
@@ -154,17 +154,17 @@ class StatusFile:
                 return self._spliced(item.start, item.match.end(), reference.render())
         return self._appended(_REFERENCES, f"- {reference.render()}")
 
-    def _fields(self) -> Iterator[_Item]:
+    def _fields(self) -> Iterator[_StatusItem]:
         return self._items("", _FIELD, nested=False)
 
-    def _references(self) -> Iterator[_Item]:
+    def _references(self) -> Iterator[_StatusItem]:
         """Yield the references, whose values are their names."""
         for item in self._items(_REFERENCES, _MARKED):
             match = _REFERENCE.search(self.text, item.start, item.end)
             if match is not None:
-                yield _Item(match=match, start=item.start, end=match.start(), below=item.below, text=self.text)
+                yield _StatusItem(match=match, start=item.start, end=match.start(), below=item.below, text=self.text)
 
-    def _items(self, section: str, pattern: re.Pattern[str], *, nested: bool = True) -> Iterator[_Item]:
+    def _items(self, section: str, pattern: re.Pattern[str], *, nested: bool = True) -> Iterator[_StatusItem]:
         """Yield the items that begin as *pattern* says, without those below others unless *nested*.
 
         They stand in the level 2 section of that name, or with an empty name before the first one.
@@ -172,7 +172,7 @@ class StatusFile:
         for depth, start, end, below in _paragraphs(self.text, section):
             match = pattern.match(self.text, start, end) if nested or not depth else None
             if match is not None:
-                yield _Item(match=match, start=match.end(), end=end, below=below, text=self.text)
+                yield _StatusItem(match=match, start=match.end(), end=end, below=below, text=self.text)
 
     def _spliced(self, start: int, end: int, text: str) -> StatusFile:
         return StatusFile(self.text[:start] + text + self.text[end:])

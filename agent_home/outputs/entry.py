@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 
 __all__ = [
@@ -123,9 +124,8 @@ class StoredOutput:
         if self.chunks:
             names = [field.name for field in fields(OutputChunk)]
             row["chunks"] = [[getattr(chunk, name) for name in names] for chunk in self.chunks]
-        return (
-            json.dumps({key: value for key, value in row.items() if value not in ("", None, [], ())}).encode() + b"\n"
-        )
+        given = {key: value for key, value in row.items() if value not in ("", None, [], ())}
+        return json.dumps(with_digest(given)).encode() + b"\n"
 
 
 def parse_record(name: str, data: bytes) -> StoredOutput:
@@ -136,6 +136,7 @@ def parse_record(name: str, data: bytes) -> StoredOutput:
     """
     try:
         row: dict[str, Any] = json.loads(data)
+        require_digest(row)
         if row.pop("version") != _VERSION:
             raise OutputDamaged(name, "another version of agent-home made it")
         inline = _inline_of(row)
