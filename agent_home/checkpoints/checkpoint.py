@@ -18,6 +18,7 @@ from .. import storage
 from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 from ..home import Home
+from ..outputs.own_place import PlaceIsLink, require_own
 
 __all__ = [
     "CHECKPOINT_ID",
@@ -129,10 +130,11 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     Two checkpoints of one second get the names of that second and of the next.
 
     Raises:
+        PlaceIsLink: the folder of checkpoints is a link, or lies behind one.
         OSError: it could not be written.
     """
     moment = now
-    storage.make_folder(home.root / _FOLDER)
+    storage.make_folder(require_own(home, home.root / _FOLDER))
     while True:
         name = f"ckpt-{moment:%Y%m%d-%H%M%S}"
         path = _path(home, name)
@@ -182,7 +184,7 @@ def damaged_checkpoints(home: Home) -> Iterator[str]:
 
 def drop_checkpoint(home: Home, name: str) -> None:
     """Delete the record of the checkpoint *name*."""
-    storage.remove(_path(home, name))
+    storage.remove(require_own(home, _path(home, name)))
 
 
 def _names(home: Home) -> list[str]:
@@ -197,7 +199,7 @@ def _path(home: Home, name: str) -> Path:
 
 def _read(home: Home, name: str) -> Checkpoint:
     try:
-        row: dict[str, Any] = json.loads(storage.read_bytes(_path(home, name)))
+        row: dict[str, Any] = json.loads(storage.read_bytes(require_own(home, _path(home, name))))
         require_digest(row)
         if row.pop("version") != _VERSION or row["id"] != name:
             raise CheckpointDamaged(name)
@@ -206,7 +208,7 @@ def _read(home: Home, name: str) -> Checkpoint:
         row["references"] = tuple(_row(OutputReference, item) for item in row["references"])
         row["depends"] = tuple(map(str, row["depends"]))
         return _row(Checkpoint, row)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (PlaceIsLink, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointDamaged(name) from error
 
 

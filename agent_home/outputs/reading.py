@@ -14,6 +14,7 @@ from ..errors import HomeError
 from ..home import Home
 from .blobs import blobs, read_chunk, require_content
 from .entry import OUTPUT_ID, OutputDamaged, StoredOutput, parse_record, record_path
+from .own_place import PlaceIsLink, require_own
 
 __all__ = [
     "CheckedOutputs",
@@ -92,7 +93,8 @@ def find_output(home: Home, name: str) -> StoredOutput:
         OutputDamaged: its record is damaged.
     """
     if OUTPUT_ID.fullmatch(name):
-        similar = [name] if (home.root / record_path(name)).is_file() else []
+        record = home.root / record_path(name)
+        similar = [name] if record.is_file() or record.is_symlink() else []
     else:
         wanted = name.removeprefix("mem-")
         ids = (path.stem for path in _records(home))
@@ -214,9 +216,11 @@ def read_output(home: Home, name: str) -> StoredOutput:
     """Return the record of the output *name*.
 
     Raises:
-        OutputDamaged: it is absent or damaged.
+        OutputDamaged: it is absent or damaged, or lies behind a link.
     """
     try:
-        return parse_record(name, storage.read_bytes(home.root / record_path(name)))
+        return parse_record(name, storage.read_bytes(require_own(home, home.root / record_path(name))))
+    except PlaceIsLink as error:
+        raise OutputDamaged(name, f"{error.place} is a link") from error
     except OSError as error:
         raise OutputDamaged(name, f"its record cannot be read ({error.strerror})") from error
