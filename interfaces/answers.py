@@ -171,6 +171,7 @@ def output_stats_answer(found: OutputStats) -> dict[str, Any]:
         **{name: dict(getattr(found, name).most_common()) for name in ("types", "tools", "tags")},
         "oldest": found.oldest,
         "newest": found.newest,
+        "damaged": found.damaged,
     }
 
 

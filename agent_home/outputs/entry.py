@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from ..clock import moment_of
 from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 
@@ -111,6 +112,11 @@ class StoredOutput:
     held: str = ""
 
     @property
+    def moment(self) -> datetime:
+        """When it was stored, with its zone."""
+        return moment_of(self.ts)
+
+    @property
     def headline(self) -> str:
         """The first line of the summary."""
         return self.summary.partition("\n")[0]
@@ -147,6 +153,7 @@ def parse_record(name: str, data: bytes) -> StoredOutput:
         row["failures"] = tuple((str(said), int(place)) for said, place in row.get("failures", ()))
         row["tags"] = tuple(map(str, row.get("tags", ())))
         found = StoredOutput(**row, inline=inline)
+        moment_of(found.ts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OutputDamaged(name, "its record is not readable") from error
     if found.id != name:

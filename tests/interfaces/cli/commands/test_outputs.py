@@ -99,3 +99,18 @@ def test_a_mistake_is_told_with_the_next_step(home: Home, words: list[str], said
     )  # fmt: skip
     assert said in done.stderr.decode()
     assert done.returncode == code
+
+
+def test_damaged_records_are_counted_beside_the_list(home: Home) -> None:
+    stored = [STORED.match(memory(home, "log", f"line {number}", "--checkpoint", "c").decode()) for number in range(3)]
+    for told in stored[:2]:
+        assert told is not None
+        (record,) = (home.root / "outputs").rglob(f"{told[1]}.json")
+        record.write_bytes(b"{")
+    for words in (["list"], ["stats"], ["refs", "--checkpoint", "c"]):
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, *words, "--json"], capture_output=True, check=True,
+            env=environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0"), cwd=home.root.parent,
+        )  # fmt: skip
+        assert done.stderr.decode() == "memory: 2 records are damaged: memory doctor\n"
+        assert json.loads(done.stdout)["damaged"] == 2
