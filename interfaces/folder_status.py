@@ -21,6 +21,7 @@ from agent_home.errors import GuardRefused, HomeError
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.outputs.reading import find_output
+from agent_home.outputs.status_references import note_status_file
 from agent_home.screening.service import ScreeningService
 
 __all__ = ["FolderStatusFile", "StatusUnusable", "read_status", "status_lines", "status_tree", "update_status"]
@@ -93,6 +94,8 @@ def update_status(
         for reference in named:
             status = status.with_reference(reference)
         status = status.with_field("Updated", now.isoformat(sep=" ", timespec="minutes"))
+        if status.references:
+            note_status_file(home, path)
         _write(path, status)
     return _shown(home, path, status)
 

@@ -42,15 +42,12 @@ def outputs_of_checkpoint(
             except OutputDamaged as error:
                 damaged[error.name] = error
     if name != LATEST:
-        stored = outputs(
-            home,
-            OutputFilter(checkpoint=name),
-            limit=limit,
-            on_damaged=lambda error: damaged.update({error.name: error}),
-        )
+        others: list[OutputDamaged] = []
+        stored = outputs(home, OutputFilter(checkpoint=name), limit=limit, on_damaged=others.append)
         found |= {output.id: output for output in stored}
-    for error in damaged.values():
-        on_damaged(error)
+        damaged |= {other.name: other for other in others}
+    for each in damaged.values():
+        on_damaged(each)
     if not found and problem is not None:
         raise problem
     newest_first = sorted(found.values(), key=lambda output: (output.moment, output.id), reverse=True)

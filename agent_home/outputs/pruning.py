@@ -1,4 +1,4 @@
-"""Drop outputs that are old or too many, unless a text of the home refers to them."""
+"""Drop outputs that are old or too many, unless a text of the home or a status file refers to them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..home import Home
 from .blobs import blobs, drop_unused, is_idle, leftovers
 from .entry import record_path
 from .reading import check_outputs, outputs
+from .status_references import noted_status_texts
 
 __all__ = ["PrunedOutputs", "prune_outputs"]
 
@@ -80,8 +81,8 @@ def _size(path: Path) -> int:
 
 
 def _referenced(home: Home) -> set[str]:
-    """Return the ids of outputs that Markdown files of the home name."""
-    found: set[str] = set()
+    """Return the ids of outputs that Markdown files of the home and remembered status files name."""
+    found = {name for text in noted_status_texts(home) for name in _NAMED.findall(text)}
     for path in home.root.rglob("*.md"):
         if not any(part.startswith(".") for part in path.relative_to(home.root).parts):
             with suppress(OSError):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from agent_home.checkpoints.pruning import prune
 from agent_home.documents.status_file import STATUS_FILE, StatusFile
 from agent_home.home import Home
+from agent_home.outputs.reading import outputs
+from agent_home.outputs.store import store_output
 from interfaces.answers import status_file_answer
 from interfaces.folder_status import StatusUnusable, read_status, status_lines, update_status
 
@@ -83,3 +86,28 @@ def test_a_link_is_neither_read_nor_changed(home: Home, folder: Path, tmp_path: 
     (folder / STATUS_FILE).symlink_to(tmp_path / "nothing")
     with pytest.raises(StatusUnusable, match="is a link"):
         read_status(home, folder)
+
+
+def test_a_prune_keeps_what_a_status_file_anywhere_names(home: Home, folder: Path, now: datetime) -> None:
+    old = now - timedelta(days=40)
+    kept, gone, loose = (store_output(home, [name], now=old) for name in (b"one", b"two", b"three"))
+    other = folder / "other"
+    other.mkdir()
+    update_status(home, folder, now=now, references=[kept.id])
+    update_status(home, folder, now=now, phase="Testing")
+    update_status(home, other, now=now, references=[gone.id])
+    (other / STATUS_FILE).unlink()
+    assert len((home.machine / "status-files.jsonl").read_text().splitlines()) == 2
+    done = prune(home, now=now, keep_days=30, apply=True)
+    assert set(done.ids) == {gone.id, loose.id}
+    assert done.referenced == 1
+    assert [output.id for output in outputs(home)] == [kept.id]
+
+
+def test_a_file_that_names_outputs_is_remembered_by_any_update(home: Home, folder: Path, now: datetime) -> None:
+    kept = store_output(home, [b"one"], now=now - timedelta(days=40))
+    (folder / STATUS_FILE).write_text(f"# Status\n\n## Context References\n\n- Log: `{kept.id}`\n")
+    update_status(home, folder, now=now, phase="Testing")
+    with (home.machine / "status-files.jsonl").open("ab") as file:
+        file.write(b'{"path": 7}\n[]\n{"path": "a\\u0000b"}\n')
+    assert prune(home, now=now, keep_days=30, apply=False).ids == ()

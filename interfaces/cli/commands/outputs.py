@@ -198,8 +198,8 @@ def stats(invocation: Invocation) -> None:
 def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, apply: bool) -> None:
     """Drop old outputs.
 
-    One that a Markdown file of the home or one of the three newest checkpoints names is kept, and so are these
-    checkpoints. Without --apply, nothing is changed.
+    One that a Markdown file of the home, a STATUS.md that `memory status update` wrote, or one of the three newest
+    checkpoints names is kept, and so are these checkpoints. Without --apply, nothing is changed.
     """
     from agent_home.checkpoints.pruning import prune as prune_home
 
