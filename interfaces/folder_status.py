@@ -36,7 +36,7 @@ class StatusUnusable(HomeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderStatusFile:
-    """What a status file says, as a prompt may show it, and where it lies."""
+    """Content of a status file, as a prompt may show it, and where the file lies."""
 
     path: Path
     phase: str

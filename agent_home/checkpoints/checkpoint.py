@@ -128,7 +128,7 @@ class Checkpoint:
 
     @property
     def moment(self) -> datetime:
-        """When it was made, with its zone."""
+        """The time at which it was made, with its zone."""
         return moment_of(self.ts)
 
 

@@ -76,7 +76,7 @@ class ContextReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatusItem:
-    """What an item says: *match* in the text of the file, and the offsets *start* and *end* of the value.
+    """An item of a list: *match* in the text of the file, and the offsets *start* and *end* of the value.
 
     *below* is the offset behind the block that has it.
     """

@@ -113,7 +113,7 @@ class StoredOutput:
 
     @property
     def moment(self) -> datetime:
-        """When it was stored, with its zone."""
+        """The time at which it was stored, with its zone."""
         return moment_of(self.ts)
 
     @property
