@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["now", "parse_time"]
+__all__ = ["moment_of", "now", "parse_time"]
 
 
 def now() -> datetime:
@@ -28,3 +28,13 @@ def parse_time(text: str) -> datetime:
     if not 1900 <= moment.year <= 9000:  # outside, arithmetic with days and zones overflows
         raise ValueError(f"{text!r} is out of range. Write a time from 1900 to 9000")
     return moment if moment.tzinfo else moment.astimezone()
+
+
+def moment_of(text: str) -> datetime:
+    """Return the moment that a stored time names. One without a zone is taken for UTC.
+
+    Raises:
+        ValueError: it is no time.
+    """
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -171,6 +171,7 @@ def output_stats_answer(found: OutputStats) -> dict[str, Any]:
         **{name: dict(getattr(found, name).most_common()) for name in ("types", "tools", "tags")},
         "oldest": found.oldest,
         "newest": found.newest,
+        "damaged": found.damaged,
     }
 
 
@@ -181,14 +182,10 @@ def checkpoint_answer(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def status_file_answer(found: FolderStatusFile) -> dict[str, Any]:
     """Return what a status file says."""
-    status = found.status
-    return {
+    return dataclasses.asdict(found) | {
         "path": str(found.path),
-        "phase": status.field("Phase"),
-        "state": status.field("State"),
-        "updated": status.field("Updated"),
-        "tasks": [dataclasses.asdict(task) for task in status.tasks],
-        "references": [dataclasses.asdict(reference) for reference in status.references],
+        "tasks": [dataclasses.asdict(task) for task in found.tasks],
+        "references": [dataclasses.asdict(reference) for reference in found.references],
     }
 
 

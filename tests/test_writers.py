@@ -156,6 +156,7 @@ STORERS = {
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "agent_home.outputs.blobs": "contents of outputs: screened, never in git, each under a name of its own",
+    "agent_home.outputs.status_references": "which status files name outputs, machine state, under a lock of its own",
     "agent_home.outputs.store": "records of outputs: screened, never in git, each under a name of its own",
     "agent_home.checkpoints.checkpoint": "records of checkpoints: screened, never in git, each under a name of its own",
     "interfaces.folder_status": "the STATUS.md of a folder that a person names, screened, never memory",

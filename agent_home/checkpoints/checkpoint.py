@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import storage
+from ..clock import moment_of
+from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 from ..home import Home
+from ..outputs.own_place import PlaceIsLink, require_own
 
 __all__ = [
     "CHECKPOINT_ID",
@@ -40,6 +43,8 @@ CHECKPOINT_ID = re.compile(r"ckpt-\d{8}-\d{6}")
 LATEST = "ckpt-latest"
 _FOLDER = "outputs/checkpoints"
 _VERSION = 1
+#: The most by which local times of two zones differ.
+_ZONES = timedelta(days=2)
 Row = TypeVar("Row")
 
 
@@ -121,6 +126,11 @@ class Checkpoint:
     outputs: int = 0
     tokens: int = 0
 
+    @property
+    def moment(self) -> datetime:
+        """The time at which it was made, with its zone."""
+        return moment_of(self.ts)
+
 
 def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime) -> Checkpoint:
     """Write the checkpoint that *make* returns for a new id, and return it.
@@ -128,10 +138,11 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     Two checkpoints of one second get the names of that second and of the next.
 
     Raises:
+        PlaceIsLink: the folder of checkpoints is a link, or lies behind one.
         OSError: it could not be written.
     """
     moment = now
-    storage.make_folder(home.root / _FOLDER)
+    storage.make_folder(require_own(home, home.root / _FOLDER))
     while True:
         name = f"ckpt-{moment:%Y%m%d-%H%M%S}"
         path = _path(home, name)
@@ -142,7 +153,7 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     try:
         made = make(name)
         staged = path.with_name(f".{path.name}.tmp")
-        storage.stage(staged, json.dumps({"version": _VERSION, **asdict(made)}).encode() + b"\n")
+        storage.stage(staged, json.dumps(with_digest({"version": _VERSION, **asdict(made)})).encode() + b"\n")
         storage.replace(staged, path)
     finally:
         lock.unlink(missing_ok=True)
@@ -156,18 +167,17 @@ def find_checkpoint(home: Home, name: str = LATEST) -> Checkpoint:
         NoSuchCheckpoint: there is none.
         CheckpointDamaged: its record cannot be read.
     """
-    names = list(_names(home))
-    wanted = names[0] if name in {"", LATEST} and names else name
-    if wanted not in names:
+    names = _names(home)
+    if name in {"", LATEST} and names:
+        return _latest(home, names)
+    if name not in names:
         raise NoSuchCheckpoint(name or LATEST)
-    return _read(home, wanted)
+    return _read(home, name)
 
 
-def checkpoints(home: Home) -> Iterator[Checkpoint]:
-    """Yield the checkpoints, newest first. A damaged one is left out."""
-    for name in _names(home):
-        with suppress(CheckpointDamaged):
-            yield _read(home, name)
+def checkpoints(home: Home) -> list[Checkpoint]:
+    """Return the checkpoints, newest first, by their moments. A damaged one is left out."""
+    return _by_moment(home, _names(home))
 
 
 def damaged_checkpoints(home: Home) -> Iterator[str]:
@@ -181,11 +191,34 @@ def damaged_checkpoints(home: Home) -> Iterator[str]:
 
 def drop_checkpoint(home: Home, name: str) -> None:
     """Delete the record of the checkpoint *name*."""
-    storage.remove(_path(home, name))
+    storage.remove(require_own(home, _path(home, name)))
+
+
+def _latest(home: Home, names: Sequence[str]) -> Checkpoint:
+    """Return the newest of *names*, which are ordered by local time: one of those of the last two days.
+
+    Raises:
+        CheckpointDamaged: a damaged one seems to be newer than every other.
+    """
+    oldest = ""
+    with suppress(ValueError, OverflowError):  # eight digits need not be a day
+        oldest = f"ckpt-{date.fromisoformat(names[0][5:13]) - _ZONES:%Y%m%d}"
+    found = _by_moment(home, [name for name in names if name >= oldest])
+    if not found or names[0] > max(item.id for item in found):
+        return _read(home, names[0])
+    return found[0]
+
+
+def _by_moment(home: Home, names: Sequence[str]) -> list[Checkpoint]:
+    found = []
+    for name in names:
+        with suppress(CheckpointDamaged):
+            found.append(_read(home, name))
+    return sorted(found, key=lambda item: (item.moment, item.id), reverse=True)
 
 
 def _names(home: Home) -> list[str]:
-    """Return the ids, newest first."""
+    """Return the ids, newest first by local time."""
     found = (path.stem for path in (home.root / _FOLDER).glob("ckpt-*.json"))
     return sorted((name for name in found if CHECKPOINT_ID.fullmatch(name)), reverse=True)
 
@@ -196,15 +229,17 @@ def _path(home: Home, name: str) -> Path:
 
 def _read(home: Home, name: str) -> Checkpoint:
     try:
-        row: dict[str, Any] = json.loads(storage.read_bytes(_path(home, name)))
+        row: dict[str, Any] = json.loads(storage.read_bytes(require_own(home, _path(home, name))))
+        require_digest(row)
         if row.pop("version") != _VERSION or row["id"] != name:
             raise CheckpointDamaged(name)
         row["threads"] = tuple(_row(OpenThread, item) for item in row["threads"])
         row["statuses"] = tuple(_row(FolderStatus, item) for item in row["statuses"])
         row["references"] = tuple(_row(OutputReference, item) for item in row["references"])
         row["depends"] = tuple(map(str, row["depends"]))
+        moment_of(row["ts"])
         return _row(Checkpoint, row)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (PlaceIsLink, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointDamaged(name) from error
 
 

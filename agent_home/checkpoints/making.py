@@ -52,7 +52,7 @@ def make_checkpoint(
     Without *phase*, it is that of the status file of *folder*, or of the first one below it.
 
     Raises:
-        GuardRefused: the guard refuses the notes, the phase or a dependency, or cannot run.
+        GuardRefused: the guard refuses the notes, the phase, a dependency or the session, or cannot run.
         OSError: the checkpoint could not be written.
     """
     screening = ScreeningService(home)
@@ -62,7 +62,8 @@ def make_checkpoint(
 
     def made(name: str) -> Checkpoint:
         return Checkpoint(
-            id=name, ts=now.isoformat(timespec="seconds"), notes=_own(screening, notes), session=session,
+            id=name, ts=now.isoformat(timespec="seconds"), notes=_own(screening, notes),
+            session=_own(screening, session),
             phase=_own(screening, phase) or next((status.phase for status in statuses if status.phase), ""),
             directory=shown_line(screening, str(folder)), branch=shown_line(screening, branch), commit=commit,
             depends=tuple(_own(screening, text) for text in depends), statuses=statuses,
@@ -100,9 +101,9 @@ def folder_statuses(home: Home, folder: Path) -> Iterator[FolderStatus]:
             )
 
 
-def shown_line(screening: ScreeningService, text: str) -> str:
+def shown_line(screening: ScreeningService, text: str, *, most_chars: int = _MOST_CHARS) -> str:
     """Return one line that others wrote as a prompt may show it, or a note that the guard holds it back."""
-    line = _cut(" ".join(text.split()))
+    line = _cut(" ".join(text.split()), most_chars)
     if not line:
         return ""
     verdict = screening.verdict("outputs/x.txt", line, "tool")
@@ -160,5 +161,5 @@ def _revision(folder: Path) -> tuple[str, str]:
     return "", ""
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1].rstrip()}…"
+def _cut(text: str, most: int = _MOST_CHARS) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

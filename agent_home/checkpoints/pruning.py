@@ -30,8 +30,8 @@ def prune(
     named = {reference.output for item in found[:_KEPT] for reference in item.references}
     done = prune_outputs(home, now=now, keep_days=keep_days, keep_entries=keep_entries, named=named, apply=apply)
     if apply and keep_days is not None:
-        before = (now - timedelta(days=keep_days)).isoformat()
+        before = now - timedelta(days=keep_days)
         for item in found[_KEPT:]:
-            if item.ts < before:
+            if item.moment < before:
                 drop_checkpoint(home, item.id)
     return done

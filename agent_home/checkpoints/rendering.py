@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeVar
@@ -10,38 +11,56 @@ from ..tokens import count_tokens
 from .checkpoint import Checkpoint, FolderStatus, OutputReference
 
 Item = TypeVar("Item")
+#: Returns a text in at most so many tokens.
+Cut = Callable[[str, int], str]
 
 __all__ = ["RESUME_TOKENS", "report", "resume_block", "status_line"]
 
 #: Most tokens of the block to go on from.
 RESUME_TOKENS = 800
+#: Most tokens of the notes in it, and of any other text.
+_NOTES_TOKENS, _SHORT_TOKENS = 200, 40
+#: No more characters than these for a token are looked at.
+_CHARS_OF_TOKEN = 16
 _ADVICE = "`memory fetch ID --summary-only` and `memory fetch ID --chunk N` read them."
 
 
 def resume_block(checkpoint: Checkpoint, *, most_tokens: int = RESUME_TOKENS - 20) -> str:
-    """Return what an agent needs after a reset, in at most *most_tokens*: lists are cut at their ends."""
-    counts = [len(checkpoint.references), len(checkpoint.statuses), len(checkpoint.threads)]
+    """Return what an agent needs after a reset, in at most *most_tokens*.
+
+    Lists are cut at their ends and long texts behind some tokens, and each cut says what it left out.
+    """
+    counts = _counts(checkpoint)
     while True:
-        text = "\n".join(_lines(checkpoint, *counts))
+        text = "\n".join(_lines(checkpoint, *counts, cut=_cut))
         if count_tokens(text) <= most_tokens or not any(counts):
             return text
-        longest = max(range(3), key=lambda place: (counts[place], -place))
+        longest = max(range(len(counts)), key=lambda place: (counts[place], -place))
         counts[longest] -= max(1, counts[longest] // 8)
 
 
 def report(checkpoint: Checkpoint) -> str:
     """Return everything that a checkpoint holds."""
-    every = len(checkpoint.references), len(checkpoint.statuses), len(checkpoint.threads)
-    return "\n".join(_lines(checkpoint, *every))
+    return "\n".join(_lines(checkpoint, *_counts(checkpoint), cut=lambda text, _tokens: text))
 
 
-def _lines(checkpoint: Checkpoint, references: int, statuses: int, threads: int) -> Iterator[str]:
+def _counts(checkpoint: Checkpoint) -> list[int]:
+    lists = (checkpoint.references, checkpoint.statuses, checkpoint.threads, checkpoint.depends)
+    return [len(items) for items in lists]
+
+
+def _lines(
+    checkpoint: Checkpoint, references: int, statuses: int, threads: int, depends: int, *, cut: Cut
+) -> Iterator[str]:
     entries = "1 entry" if checkpoint.outputs == 1 else f"{checkpoint.outputs} entries"
+    phase = cut(checkpoint.phase, _SHORT_TOKENS) or "not said"
     yield f"Checkpoint {checkpoint.id} of {checkpoint.ts[:16].replace('T', ' ')}"
-    yield from (f"Notes: {checkpoint.notes}",) if checkpoint.notes else ()
-    yield f"Phase: {checkpoint.phase or 'not said'}, Memory: {entries} ({checkpoint.tokens} tokens)"
-    yield f"Folder: {checkpoint.directory}{_revision(checkpoint)}"
-    yield from (f"Depends on: {text}" for text in checkpoint.depends)
+    yield from (f"Notes: {cut(checkpoint.notes, _NOTES_TOKENS)}",) if checkpoint.notes else ()
+    yield f"Phase: {phase}, Memory: {entries} ({checkpoint.tokens} tokens)"
+    yield f"Folder: {cut(checkpoint.directory, _SHORT_TOKENS)}{_revision(checkpoint, cut)}"
+    yield from (f"Depends on: {cut(text, _SHORT_TOKENS)}" for text in checkpoint.depends[:depends])
+    if depends < len(checkpoint.depends):
+        yield f"Depends on: {len(checkpoint.depends) - depends} more: `checkpoint report`"
     yield from _section("[STATUS]", checkpoint.statuses, statuses, status_line, "memory status show --tree")
     yield from _section(
         "[OPEN WORK]", checkpoint.threads, threads, lambda thread: f"{thread.id}: {thread.title}", "memory prompt"
@@ -49,8 +68,22 @@ def _lines(checkpoint: Checkpoint, references: int, statuses: int, threads: int)
     more = f"memory refs --checkpoint {checkpoint.id}"
     yield from _section("[MEMORY REFERENCES]", checkpoint.references, references, _reference, more)
     yield from (_ADVICE,) if references else ()
-    if checkpoint.session:
-        yield f"Session: {checkpoint.session}. `memory prompt --resume {checkpoint.session}` goes on with it."
+    yield from _session(checkpoint.session, cut)
+
+
+def _session(name: str, cut: Cut) -> Iterator[str]:
+    shown = cut(name, _SHORT_TOKENS)
+    if name:
+        yield f"Session: {shown}" + (f". `memory prompt --resume {name}` goes on with it." if shown == name else "")
+
+
+def _cut(text: str, most_tokens: int) -> str:
+    """Return the beginning of *text* that has at most *most_tokens*, and how much more there is."""
+    most = min(len(text), most_tokens * _CHARS_OF_TOKEN)
+    if most == len(text) and count_tokens(text) <= most_tokens:
+        return text
+    kept = bisect_right(range(most), most_tokens, key=lambda end: count_tokens(text[:end])) - 1
+    return f"{text[: max(0, kept)]}... ({len(text) - max(0, kept)} more characters: checkpoint report)"
 
 
 def _section(
@@ -76,7 +109,8 @@ def _reference(reference: OutputReference) -> str:
     return f"{reference.output}: {reference.headline} ({reference.tokens} tokens)"
 
 
-def _revision(checkpoint: Checkpoint) -> str:
+def _revision(checkpoint: Checkpoint, cut: Cut) -> str:
     if not checkpoint.commit:
         return ""
-    return f" (commit {checkpoint.commit}{f' on {checkpoint.branch}' if checkpoint.branch else ''})"
+    branch = f" on {cut(checkpoint.branch, _SHORT_TOKENS)}" if checkpoint.branch else ""
+    return f" (commit {checkpoint.commit}{branch})"

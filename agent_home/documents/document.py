@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from guard.lazy_regex import lazy_regex
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["Block", "Document", "Kind", "Section", "parse"]
+__all__ = ["Block", "Document", "Kind", "Section", "item_paragraphs", "parse"]
 
 Kind = Literal["front", "heading", "entry", "item", "code", "html", "text", "blank"]
 _LINE = lazy_regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_HEADING_TEXT = lazy_regex(r"^ {0,3}#{1,6}[ \t]*(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING_MARK = lazy_regex(r" {0,3}#{1,6}")
 #: What could make a later heading or entry part of an open block. Three ticks or tildes may be a code span: no matter.
 _FENCE_OR_HTML = lazy_regex(r"```|~~~|(?:\A|[\r\n])[ \t>*+\-0-9.)]*<[A-Za-z/!?]")
 _TABLE_RULE = lazy_regex(r"[ \t]*[|:-]")
@@ -277,6 +278,28 @@ def _independent_parts(lines: Sequence[str], start: int) -> Iterator[tuple[int, 
     yield first, "".join(lines[first:])
 
 
+def item_paragraphs(raw: str) -> Iterator[tuple[int, int, int]]:
+    """Yield ``(depth, start, end)`` of the first paragraph of the list item *raw*, and of the items in it.
+
+    *start* and *end* are offsets, from the marker to before the last line end. Unindented lines that go on with a
+    paragraph are left out, because who writes them rarely means them to be part of the item.
+    """
+    lines = _LINE.findall(raw)
+    if len(lines) == 1:
+        yield 0, 0, len(raw.rstrip("\r\n"))
+        return
+    offsets = [0, *accumulate(map(len, lines))]
+    before, nested = None, 0
+    for token in _markdown().parse(raw):
+        if token.type in {"list_item_open", "list_item_close", "blockquote_open", "blockquote_close"}:
+            nested += token.nesting * (1 if token.type.startswith("list") else 1000)
+        elif token.type == "paragraph_open" and before == "list_item_open" and nested < 1000 and token.map:
+            first, stop = token.map
+            end = next((at for at in range(first + 1, stop) if not lines[at].startswith((" ", "\t"))), stop)
+            yield nested - 1, offsets[first], offsets[first] + len("".join(lines[first:end]).rstrip("\r\n"))
+        before = token.type
+
+
 @lru_cache(maxsize=16384)  # an edit changes one entry, and the others are parsed already
 def _part_blocks(text: str) -> tuple[Block, ...]:
     """Parse a part of a text into blocks, whose lines count from 1.
@@ -341,9 +364,18 @@ def _block(lines: Sequence[str], start: int, stop: int, token: Token) -> Block:
     kind = _KINDS.get(token.type, "text")
     if kind != "heading":
         return Block(kind=kind, raw=raw, line=start + 1)
-    match = _HEADING_TEXT.match(lines[start].rstrip("\r\n")) if token.markup.startswith("#") else None
-    title = match["title"] if match else " ".join(line.strip() for line in lines[start : stop - 1])
+    if token.markup.startswith("#"):
+        title = _heading_title(lines[start])
+    else:
+        title = " ".join(line.strip() for line in lines[start : stop - 1])
     return Block(kind="heading", raw=raw, line=start + 1, level=int(token.tag[1]), title=title.strip())
+
+
+def _heading_title(line: str) -> str:
+    """Return the title in a line that begins with number signs. A closing run of them is no part of it."""
+    title = _HEADING_MARK.sub("", line.rstrip("\r\n"), count=1).strip(" \t")
+    unclosed = title.rstrip("#")
+    return unclosed.rstrip(" \t") if unclosed.endswith((" ", "\t")) else title
 
 
 def _filler(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:

@@ -19,6 +19,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from .. import storage
+from ..documents.record_digest import renewed_digest
 from ..git.client import GitObject, home_client
 from ..git.objects import blob_origins, git_files, message_and_names, objects, tree_entries
 from ..git.own_folder import own_folders
@@ -152,6 +153,8 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
         done = redacted(relative, text, target)
         if done == text and name == relative:
             continue
+        if relative.startswith("outputs/"):
+            done = renewed_digest(text, done)
         storage.stage(staged, done.encode("utf-8"))
         if name != relative:
             staged.chmod(path.stat().st_mode & 0o7777)

@@ -22,6 +22,7 @@ import zstandard
 from .. import storage
 from ..home import Home
 from .entry import OutputChunk, OutputDamaged
+from .own_place import PlaceIsLink, is_own, require_own
 
 __all__ = [
     "BlobWriter",
@@ -45,14 +46,18 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class BlobWriter:
-    """A writer of one content, chunk by chunk. Leave the block without :meth:`finish`, and nothing is stored."""
+    """A writer of one content, chunk by chunk. Leave the block without :meth:`finish`, and nothing is stored.
+
+    Raises:
+        PlaceIsLink: the contents lie behind a link.
+    """
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._digest = hashlib.sha256()
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
         self._offset = 0
-        folder = home.root / _FOLDER
+        folder = require_own(home, home.root / _FOLDER)
         storage.make_folder(folder)
         self._staged = folder / f".{secrets.token_hex(8)}.tmp"
         self._file: BinaryIO | None = None
@@ -80,7 +85,7 @@ class BlobWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         digest = self._digest.hexdigest()
-        target = blob_path(self._home, digest)
+        target = require_own(self._home, blob_path(self._home, digest))
         with _held(self._home, fcntl.LOCK_SH):
             try:
                 os.utime(target)  # a prune must not take it for unused
@@ -106,15 +111,17 @@ def read_chunk(home: Home, name: str, digest: str, chunk: OutputChunk) -> bytes:
     """Return a chunk of the output *name*, whose content has that *digest*.
 
     Raises:
-        OutputDamaged: the file is absent or is not what was written.
+        OutputDamaged: the file is absent, a link, or not what was written.
     """
     if chunk.length > _MOST_CHUNK_BYTES:
         raise OutputDamaged(name, "its record names a chunk that is too large")
     try:
-        with storage.open_file(blob_path(home, digest)) as file:
+        with storage.open_file(require_own(home, blob_path(home, digest))) as file:
             file.seek(chunk.offset)
             frame = file.read(chunk.size)
         data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=chunk.length)
+    except PlaceIsLink as error:
+        raise OutputDamaged(name, f"its content {error.place} is a link") from error
     except OSError as error:
         raise OutputDamaged(name, f"its content cannot be read ({error.strerror})") from error
     except (zstandard.ZstdError, ValueError, MemoryError) as error:
@@ -130,13 +137,15 @@ def require_content(home: Home, name: str, digest: str) -> None:
     Raises:
         OutputDamaged: it is not.
     """
-    if not blob_path(home, digest).is_file():
+    path = blob_path(home, digest)
+    if not path.is_file() or not is_own(home, path):
         raise OutputDamaged(name, "its content is absent")
 
 
 def blobs(home: Home) -> Iterator[Path]:
-    """Yield the files of all contents."""
-    yield from sorted((home.root / _FOLDER).glob("??/*.zst"))
+    """Yield the files of all contents. Links are left out."""
+    found = sorted((home.root / _FOLDER).glob("??/*.zst"))
+    yield from (path for path in found if is_own(home, path))
 
 
 def drop_unused(home: Home, path: Path) -> None:
@@ -147,9 +156,13 @@ def drop_unused(home: Home, path: Path) -> None:
 
 
 def drop_content(home: Home, digest: str) -> None:
-    """Delete the content with that *digest*, whoever uses it."""
+    """Delete the content with that *digest*, whoever uses it.
+
+    Raises:
+        PlaceIsLink: it lies behind a link.
+    """
     with _held(home, fcntl.LOCK_EX):
-        blob_path(home, digest).unlink(missing_ok=True)
+        require_own(home, blob_path(home, digest)).unlink(missing_ok=True)
 
 
 def is_idle(path: Path) -> bool:
@@ -163,7 +176,7 @@ def is_idle(path: Path) -> bool:
 @contextmanager
 def _held(home: Home, kind: int) -> Iterator[None]:
     """Hold the lock of contents: shared to use one, alone to delete one."""
-    descriptor = storage.open_to_append(home.root / _FOLDER / ".lock")
+    descriptor = storage.open_to_append(require_own(home, home.root / _FOLDER / ".lock"))
     try:
         fcntl.flock(descriptor, kind)
         yield
@@ -177,6 +190,6 @@ def leftovers(home: Home) -> list[Path]:
     for pattern in (".*.tmp", "checkpoints/*.lock"):
         for path in (home.root / "outputs").glob(f"**/{pattern}"):
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LEFT_S:
+                if is_own(home, path) and time.time() - path.stat().st_mtime > _LEFT_S:
                     found.append(path)
     return sorted(found)

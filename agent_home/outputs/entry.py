@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from ..clock import moment_of
+from ..documents.record_digest import DIGEST_KEY, record_digest, require_digest
 from ..errors import HomeError
 
 __all__ = [
@@ -110,6 +112,11 @@ class StoredOutput:
     held: str = ""
 
     @property
+    def moment(self) -> datetime:
+        """The time at which it was stored, with its zone."""
+        return moment_of(self.ts)
+
+    @property
     def headline(self) -> str:
         """The first line of the summary."""
         return self.summary.partition("\n")[0]
@@ -120,7 +127,11 @@ class StoredOutput:
         row = {"version": _VERSION, **{name: getattr(self, name) for name in names}}
         if self.inline is not None:
             row |= _inline_row(self.inline)
-        text = json.dumps({key: value for key, value in row.items() if value not in ("", None, [], ())})
+        given = {key: value for key, value in row.items() if value not in ("", None, [], ())}
+        names = [field.name for field in fields(OutputChunk)]
+        parts = [[getattr(chunk, name) for name in names] for chunk in self.chunks]
+        digest = record_digest({**given, "chunks": parts} if parts else given)
+        text = json.dumps({**given, DIGEST_KEY: digest})
         return b"%s%s}\n" % (text[:-1].encode(), self._chunk_rows())
 
     def _chunk_rows(self) -> bytes:
@@ -142,6 +153,7 @@ def parse_record(name: str, data: bytes) -> StoredOutput:
     """
     try:
         row: dict[str, Any] = json.loads(data)
+        require_digest(row)
         if row.pop("version") != _VERSION:
             raise OutputDamaged(name, "another version of agent-home made it")
         inline = _inline_of(row)
@@ -152,6 +164,7 @@ def parse_record(name: str, data: bytes) -> StoredOutput:
         row["failures"] = tuple((str(said), int(place)) for said, place in row.get("failures", ()))
         row["tags"] = tuple(map(str, row.get("tags", ())))
         found = StoredOutput(**row, inline=inline)
+        moment_of(found.ts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OutputDamaged(name, "its record is not readable") from error
     if found.id != name:

@@ -1,4 +1,4 @@
-"""Drop outputs that are old or too many, unless a text of the home refers to them."""
+"""Drop outputs that are old or too many, unless a text of the home or a status file refers to them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..home import Home
 from .blobs import blobs, drop_unused, is_idle, leftovers
 from .entry import record_path
 from .reading import check_outputs, outputs
+from .status_references import noted_status_texts
 
 __all__ = ["PrunedOutputs", "prune_outputs"]
 
@@ -46,19 +47,20 @@ def prune_outputs(
 
     Without *apply*, only say which. Contents that no record names any more are deleted, too.
     """
-    before = (now - timedelta(days=keep_days)).isoformat() if keep_days is not None else ""
+    before = now - timedelta(days=keep_days) if keep_days is not None else None
     dropped: list[str] = []
     kept_digests: set[str] = set()
     kept = kept_by_reference = 0
     referenced = _referenced(home) | set(named)
-    for output in outputs(home):
-        due = (before and output.ts < before) or (keep_entries is not None and kept >= keep_entries)
-        if due and output.id not in referenced:
-            dropped.append(output.id)
+    stored = sorted(((output.moment, output.id, output.digest) for output in outputs(home)), reverse=True)
+    for moment, name, digest in stored:
+        due = (before is not None and moment < before) or (keep_entries is not None and kept >= keep_entries)
+        if due and name not in referenced:
+            dropped.append(name)
             continue
         kept += 1
         kept_by_reference += bool(due)
-        kept_digests.add(output.digest)
+        kept_digests.add(digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
     unused = [path for path in blobs(home) if path.stem not in kept_digests and is_idle(path)]
     if unused and check_outputs(home, most_bytes=0).damaged:  # nobody knows which content a damaged record names
@@ -79,8 +81,8 @@ def _size(path: Path) -> int:
 
 
 def _referenced(home: Home) -> set[str]:
-    """Return the ids of outputs that Markdown files of the home name."""
-    found: set[str] = set()
+    """Return the ids of outputs that Markdown files of the home and remembered status files name."""
+    found = {name for text in noted_status_texts(home) for name in _NAMED.findall(text)}
     for path in home.root.rglob("*.md"):
         if not any(part.startswith(".") for part in path.relative_to(home.root).parts):
             with suppress(OSError):

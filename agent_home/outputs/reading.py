@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from .. import storage
+from ..clock import moment_of
 from ..errors import HomeError
 from ..home import Home
 from .blobs import blobs, read_chunk, require_content
 from .entry import OUTPUT_ID, OutputDamaged, StoredOutput, parse_record, record_path
+from .own_place import PlaceIsLink, require_own
 
 __all__ = [
     "CheckedOutputs",
@@ -70,7 +73,10 @@ class OutputFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputStats:
-    """Counts over all outputs. *stored_bytes* is what lies on the disk, and *bytes* what was printed."""
+    """Counts over all outputs. *stored_bytes* is what lies on the disk, and *bytes* what was printed.
+
+    Records that are *damaged* count nowhere else.
+    """
 
     outputs: int = 0
     chunks: int = 0
@@ -82,6 +88,7 @@ class OutputStats:
     tags: Counter[str] = field(default_factory=Counter)
     oldest: str = ""
     newest: str = ""
+    damaged: int = 0
 
 
 def find_output(home: Home, name: str) -> StoredOutput:
@@ -92,7 +99,8 @@ def find_output(home: Home, name: str) -> StoredOutput:
         OutputDamaged: its record is damaged.
     """
     if OUTPUT_ID.fullmatch(name):
-        similar = [name] if (home.root / record_path(name)).is_file() else []
+        record = home.root / record_path(name)
+        similar = [name] if record.is_file() or record.is_symlink() else []
     else:
         wanted = name.removeprefix("mem-")
         ids = (path.stem for path in _records(home))
@@ -131,9 +139,18 @@ def output_chunk(home: Home, output: StoredOutput, number: int) -> bytes:
     return read_chunk(home, output.id, output.digest, output.chunks[number]) if output.chunks else b""
 
 
-def outputs(home: Home, wanted: OutputFilter = OutputFilter(), *, limit: int = 0) -> Iterator[StoredOutput]:
-    """Yield outputs that fit *wanted*, newest first, at most *limit* if it is not 0. A damaged record is left out."""
-    found = (output for output in _all(home) if wanted.fits(output))
+def outputs(
+    home: Home,
+    wanted: OutputFilter = OutputFilter(),
+    *,
+    limit: int = 0,
+    on_damaged: Callable[[OutputDamaged], object] = lambda _error: None,
+) -> Iterator[StoredOutput]:
+    """Yield outputs that fit *wanted*, newest first by local time, at most *limit* if it is not 0.
+
+    A damaged record is left out, and *on_damaged* gets its error.
+    """
+    found = (output for output in _all(home, on_damaged) if wanted.fits(output))
     yield from islice(found, limit) if limit else found
 
 
@@ -142,18 +159,24 @@ def output_stats(home: Home) -> OutputStats:
     types, tools, tags = Counter[str](), Counter[str](), Counter[str]()
     count = parts = tokens = size = 0
     oldest = newest = ""
-    for output in outputs(home):
+    damaged: list[OutputDamaged] = []
+    for output in outputs(home, on_damaged=damaged.append):
         count, parts = count + 1, parts + len(output.chunks)
         tokens, size = tokens + output.tokens, size + output.length
         types[output.type] += 1
         tools.update([output.tool] if output.tool else [])
         tags.update(output.tags)
-        newest, oldest = newest or output.ts, output.ts
+        newest = max(newest, output.ts, key=_moment)
+        oldest = min(oldest or output.ts, output.ts, key=_moment)
     stored = sum(path.stat().st_size for path in (*_records(home), *blobs(home)))
     return OutputStats(
         outputs=count, chunks=parts, tokens=tokens, bytes=size, stored_bytes=stored, types=types, tools=tools,
-        tags=tags, oldest=oldest, newest=newest,
+        tags=tags, oldest=oldest, newest=newest, damaged=len(damaged),
     )  # fmt: skip
+
+
+def _moment(text: str) -> float:
+    return moment_of(text).timestamp() if text else -math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,10 +209,14 @@ def check_outputs(home: Home, *, most_bytes: int) -> CheckedOutputs:
     return CheckedOutputs(damaged=tuple(damaged), outputs=count, unread=unread)
 
 
-def _all(home: Home) -> Iterator[StoredOutput]:
+def _all(home: Home, on_damaged: Callable[[OutputDamaged], object]) -> Iterator[StoredOutput]:
     for path in _records(home):
-        with suppress(OutputDamaged):
-            yield read_output(home, path.stem)
+        try:
+            output = read_output(home, path.stem)
+        except OutputDamaged as error:
+            on_damaged(error)
+        else:
+            yield output
 
 
 def _records(home: Home) -> Iterator[Path]:
@@ -214,9 +241,11 @@ def read_output(home: Home, name: str) -> StoredOutput:
     """Return the record of the output *name*.
 
     Raises:
-        OutputDamaged: it is absent or damaged.
+        OutputDamaged: it is absent or damaged, or lies behind a link.
     """
     try:
-        return parse_record(name, storage.read_bytes(home.root / record_path(name)))
+        return parse_record(name, storage.read_bytes(require_own(home, home.root / record_path(name))))
+    except PlaceIsLink as error:
+        raise OutputDamaged(name, f"{error.place} is a link") from error
     except OSError as error:
         raise OutputDamaged(name, f"its record cannot be read ({error.strerror})") from error

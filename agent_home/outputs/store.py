@@ -24,6 +24,7 @@ from ..screening.service import ScreeningService
 from .blobs import BlobWriter
 from .chunking import ChunkDraft, chunks, decoded, encoded, windows
 from .entry import OUTPUT_TYPES, OutputChunk, OutputType, StoredOutput, new_output_id, record_path
+from .own_place import require_own
 from .summaries.summariser import OutputSummariser
 
 __all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "store_output"]
@@ -85,6 +86,7 @@ def store_output(
     Raises:
         ValueError: the type is none.
         GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
+        PlaceIsLink: a folder of the outputs is a link.
         OSError: the disk is full, or the home cannot be written. Nothing was stored.
     """
     moment, screening = now or present(), ScreeningService(home)
@@ -243,7 +245,7 @@ def _recorded(home: Home, found: StoredOutput, now: datetime) -> StoredOutput:
     """Write the record of *found* under a new id, and return it."""
     while True:
         named = replace(found, id=new_output_id(now, secrets.token_hex(4)))
-        path = home.root / record_path(named.id)
+        path = require_own(home, home.root / record_path(named.id))
         if not path.exists():
             break
     staged = path.with_name(f".{path.name}.tmp")

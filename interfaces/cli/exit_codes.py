@@ -43,6 +43,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.imports.yaml_documents.ManifestUnreadable": 7,
     "recall.hot_state.HotStateRefused": 2,
     "agent_home.outputs.entry.OutputDamaged": 7,
+    "agent_home.outputs.own_place.PlaceIsLink": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,
     "agent_home.errors.NoSuchRevision": 2,
     "agent_home.errors.NotTrustable": 2,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from agent_home.checkpoints.checkpoint import damaged_checkpoints
 from agent_home.home import Home
+from agent_home.outputs.own_place import linked_places
 from agent_home.outputs.reading import check_outputs
 
 from ..counts import counted
@@ -19,7 +21,7 @@ _MOST_NAMED = 5
 
 
 def outputs_check(home: Home) -> tuple[Literal["ok", "failed"], str]:
-    """Return which outputs and checkpoints are damaged, and what to do.
+    """Return which outputs and checkpoints are damaged or lie behind links, and what to do.
 
     Raises:
         OSError: their folder cannot be read.
@@ -27,11 +29,20 @@ def outputs_check(home: Home) -> tuple[Literal["ok", "failed"], str]:
     found = check_outputs(home, most_bytes=_MOST_READ)
     names = [error.name for error in found.damaged] + list(damaged_checkpoints(home))
     unread = f", {found.unread / 1e6:.0f} MB of them not read (memory fetch checks them)" if found.unread else ""
-    if not names:
+    links = list(linked_places(home))
+    if not names and not links:
         return "ok", f"{counted(found.outputs, 'output')}{unread}"
+    problems = [
+        f"links: {_named(links)}. Nothing is read or written through them. Put the files themselves in their places"
+    ] if links else []  # fmt: skip
+    if names:
+        problems.append(
+            f"damaged: {_named(names)}. Restore their files below outputs/ from a backup (memory restore-home), or "
+            f"delete the records there{unread}"
+        )
+    return "failed", ". ".join(problems)
+
+
+def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    named = ", ".join(names[:_MOST_NAMED]) + more
-    return "failed", (
-        f"damaged: {named}. Restore their files below outputs/ from a backup (memory restore-home), or delete the "
-        f"records there{unread}"
-    )
+    return ", ".join(names[:_MOST_NAMED]) + more

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from agent_home.errors import HomeError
 from agent_home.storage import open_file
 
 from ...answers import content_answer, output_answer, output_stats_answer, pruned_answer
+from ...counts import counted
 from ..invocation import Invocation, home_command
 from ..render import write_progress
 from ..surroundings import surroundings
@@ -145,7 +147,10 @@ def _on_terminal(data: bytes) -> bytes:
 @click.option("--session", default="", metavar="NAME", help="Only outputs of this session.")
 @click.option("--tool", default="", metavar="NAME", help="Only outputs of this tool.")
 def list_(invocation: Invocation, limit: int, **wanted: Any) -> None:
-    """List stored outputs, newest first."""
+    """List stored outputs, newest first.
+
+    Records that are damaged are counted on standard error.
+    """
     _show_list(invocation, wanted, limit)
 
 
@@ -172,7 +177,9 @@ def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int) ->
         return
     from agent_home.checkpoints.referring import outputs_of_checkpoint
 
-    _show_outputs(invocation, list(outputs_of_checkpoint(invocation.home, checkpoint, limit=limit)))
+    damaged: list[HomeError] = []
+    found = outputs_of_checkpoint(invocation.home, checkpoint, limit=limit, on_damaged=damaged.append)
+    _show_outputs(invocation, list(found), damaged)
 
 
 @home_command("stats", examples=(("Count outputs and what they take", "memory stats"),))
@@ -184,6 +191,7 @@ def stats(invocation: Invocation) -> None:
     from agent_home.outputs.reading import output_stats
 
     found = output_stats(invocation.home)
+    _warn_of_damaged(invocation, found.damaged)
     invocation.show(output_stats_answer(found), _stats_lines(output_stats_answer(found)))
 
 
@@ -202,8 +210,8 @@ def stats(invocation: Invocation) -> None:
 def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, apply: bool) -> None:
     """Drop old outputs.
 
-    One that a Markdown file of the home or one of the three newest checkpoints names is kept, and so are these
-    checkpoints. Without --apply, nothing is changed.
+    One that a Markdown file of the home, a STATUS.md that `memory status update` wrote, or one of the three newest
+    checkpoints names is kept, and so are these checkpoints. Without --apply, nothing is changed.
     """
     from agent_home.checkpoints.pruning import prune as prune_home
 
@@ -252,12 +260,20 @@ def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int) ->
 
     given = {name: value or "" for name, value in wanted.items()}
     given["directory"] = _folder(given.get("directory", ""))
-    _show_outputs(invocation, list(outputs(invocation.home, OutputFilter(**given), limit=limit)))
+    damaged: list[HomeError] = []
+    listed = outputs(invocation.home, OutputFilter(**given), limit=limit, on_damaged=damaged.append)
+    _show_outputs(invocation, list(listed), damaged)
 
 
-def _show_outputs(invocation: Invocation, found: Sequence[StoredOutput]) -> None:
+def _show_outputs(invocation: Invocation, found: Sequence[StoredOutput], damaged: Sequence[HomeError]) -> None:
+    _warn_of_damaged(invocation, len(damaged))
     lines = [_line(output) for output in found] or ["no output fits"]
-    invocation.show({"outputs": [output_answer(output) for output in found]}, lines)
+    invocation.show({"outputs": [output_answer(output) for output in found], "damaged": len(damaged)}, lines)
+
+
+def _warn_of_damaged(invocation: Invocation, count: int) -> None:
+    if count:
+        invocation.warn(f"{counted(count, 'record is', 'records are')} damaged: memory doctor")
 
 
 def _line(output: StoredOutput) -> str:

@@ -84,7 +84,10 @@ def update(
 @click.option("--tree", is_flag=True, help="Show the folders below, too.")
 @options
 def show(invocation: Invocation, folder: Path, *, tree: bool) -> None:
-    """Show the STATUS.md of a folder, or a line for each folder below it."""
+    """Show the STATUS.md of a folder, or a line for each folder below it.
+
+    `[held back: rule]` stands for what the guard keeps out of prompts.
+    """
     from ...folder_status import read_status, status_lines, status_tree
 
     place = surroundings().folder / folder
@@ -93,5 +96,5 @@ def show(invocation: Invocation, folder: Path, *, tree: bool) -> None:
         lines = [line for line, _ in found] or ["no STATUS.md here. `memory status update DIR --task TEXT` makes one"]
         invocation.show({"folders": [row for _, row in found]}, lines)
         return
-    shown = read_status(place)
+    shown = read_status(invocation.home, place)
     invocation.show(status_file_answer(shown), status_lines(shown))

@@ -79,10 +79,11 @@ def test_what_the_guard_holds_back_is_in_no_part_of_a_checkpoint(home: Home, now
     )
     assert ATTACK not in everything
     assert TOKEN not in everything
-    for given in ({"notes": ATTACK}, {"phase": ATTACK}, {"depends": [ATTACK]}):
+    for given in ({"notes": ATTACK}, {"phase": ATTACK}, {"depends": [ATTACK]}, {"session": ATTACK}):
         with pytest.raises(GuardRefused):
             make_checkpoint(home, now=now, folder=project, **given)
-    assert TOKEN not in make_checkpoint(home, now=now, folder=project, notes=f"token {TOKEN}").notes
+    made = make_checkpoint(home, now=now, folder=project, notes=f"token {TOKEN}", session=TOKEN)
+    assert TOKEN not in made.notes + made.session + resume_block(made)
 
 
 def test_the_block_to_go_on_from_stays_under_its_tokens(home: Home, now: datetime, tmp_path: Path) -> None:
@@ -101,6 +102,30 @@ def test_two_checkpoints_of_a_second_have_names_of_their_own(home: Home, now: da
     names = [make_checkpoint(home, now=now, folder=tmp_path).id for _ in range(3)]
     assert names == [f"ckpt-{now + timedelta(seconds=n):%Y%m%d-%H%M%S}" for n in range(3)]
     assert [item.id for item in checkpoints(home)] == names[::-1]
+
+
+def test_the_newest_is_that_of_the_latest_moment_in_any_zone(home: Home, tmp_path: Path) -> None:
+    times = ("2026-11-28T10:00:00+02:00", "2026-11-28T09:00:00+00:00", "2026-11-27T22:30:00-12:00")
+    for text in times:
+        made = make_checkpoint(home, now=datetime.fromisoformat(text), folder=tmp_path, notes=text)
+        assert find_checkpoint(home) == made
+    assert [item.notes for item in checkpoints(home)] == list(times[::-1])
+    for number in range(2):
+        make_checkpoint(
+            home, now=datetime.fromisoformat("2026-11-29T09:00:00+00:00"), folder=tmp_path, notes=str(number)
+        )
+    prune(home, now=datetime.fromisoformat("2026-12-05T08:30:00+00:00"), keep_days=7, apply=True)
+    assert [item.notes for item in checkpoints(home)] == ["1", "0", times[2], times[1]]
+
+
+def test_a_name_that_is_no_day_stops_nothing(home: Home, now: datetime, tmp_path: Path) -> None:
+    made = make_checkpoint(home, now=now, folder=tmp_path)
+    (home.root / "outputs" / "checkpoints" / "ckpt-00000000-000000.json").write_text("{}")
+    assert find_checkpoint(home) == made
+    (home.root / "outputs" / "checkpoints" / "ckpt-99999999-000000.json").write_text("{}")
+    with pytest.raises(CheckpointDamaged):
+        find_checkpoint(home)
+    assert checkpoints(home) == [made]
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"version": 9}', b"\xff", b"[" * 100_000])

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent_home.home import Home
+from agent_home.outputs import reading
 from agent_home.outputs.blobs import blobs, drop_unused
-from agent_home.outputs.entry import record_path
+from agent_home.outputs.entry import StoredOutput, record_path
 from agent_home.outputs.pruning import prune_outputs
 from agent_home.outputs.reading import (
     NoSuchOutput,
@@ -132,3 +133,32 @@ def test_the_content_of_a_damaged_record_is_kept(home: Home, now: datetime) -> N
     prune_outputs(home, now=now, keep_days=0, apply=True)
     record.write_bytes(kept)
     assert b"".join(output_content(home, stored)) == LONG
+
+
+def test_age_and_number_go_by_the_moment_in_any_zone(home: Home) -> None:
+    times = ("2026-11-28T10:00:00+02:00", "2026-11-28T09:00:00+00:00", "2026-11-27T22:30:00-12:00")
+    made = [store_output(home, [text.encode()], now=datetime.fromisoformat(text)) for text in times]
+    later = datetime.fromisoformat("2026-12-05T09:15:00+00:00")
+    assert prune_outputs(home, now=later, keep_days=7, apply=False).ids == (made[1].id, made[0].id)
+    assert prune_outputs(home, now=later, keep_entries=1, apply=False).ids == (made[1].id, made[0].id)
+    found = output_stats(home)
+    assert (found.oldest, found.newest) == (times[0], times[2])
+
+
+def test_a_damaged_record_is_told_and_counted_apart(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, broken = store_output(home, [b"one"], now=now), store_output(home, [b"two"], now=now)
+    (home.root / record_path(broken.id)).write_bytes(b"{")
+    read: list[str] = []
+    real = reading.read_output
+
+    def noted(home: Home, name: str) -> StoredOutput:
+        read.append(name)
+        return real(home, name)
+
+    monkeypatch.setattr(reading, "read_output", noted)
+    told: list[str] = []
+    assert list(outputs(home, on_damaged=lambda error: told.append(error.name))) == [kept]
+    assert told == [broken.id]
+    found = output_stats(home)
+    assert (found.outputs, found.damaged) == (1, 1)
+    assert sorted(read) == sorted([kept.id, broken.id] * 2)

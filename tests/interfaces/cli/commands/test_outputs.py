@@ -129,3 +129,18 @@ def test_a_terminal_obeys_nothing_that_an_output_holds(home: Home) -> None:
     assert b"\x07" not in shown
     assert b"red" in shown
     assert on_terminal(home, "fetch", name, "--raw").replace(b"\r\n", b"\n") == data
+
+
+def test_damaged_records_are_counted_beside_the_list(home: Home) -> None:
+    stored = [STORED.match(memory(home, "log", f"line {number}", "--checkpoint", "c").decode()) for number in range(3)]
+    for told in stored[:2]:
+        assert told is not None
+        (record,) = (home.root / "outputs").rglob(f"{told[1]}.json")
+        record.write_bytes(b"{")
+    for words in (["list"], ["stats"], ["refs", "--checkpoint", "c"]):
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, *words, "--json"], capture_output=True, check=True,
+            env=environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0"), cwd=home.root.parent,
+        )  # fmt: skip
+        assert done.stderr.decode() == "memory: 2 records are damaged: memory doctor\n"
+        assert json.loads(done.stdout)["damaged"] == 2
