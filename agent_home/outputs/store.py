@@ -23,7 +23,7 @@ from .chunking import ChunkDraft, chunks, decoded, encoded, windows
 from .entry import OUTPUT_TYPES, OutputChunk, OutputType, StoredOutput, new_output_id, record_path
 from .summaries.summariser import OutputSummariser
 
-__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "store_output"]
+__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "refused_label", "store_output"]
 
 #: Outputs of fewer tokens are part of their record.
 INLINE_TOKENS = 500
@@ -93,6 +93,17 @@ def store_output(
         if found.inline is None and found.length:
             found = replace(found, digest=blob.finish())
     return _recorded(home, found, moment)
+
+
+def refused_label(home: Home, text: str) -> str:
+    """Return the rule by which the guard refuses *text* as a tag, tool, session, folder or command, or nothing.
+
+    Raises:
+        GuardError: the guard cannot run.
+    """
+    line = _one_line(text)
+    verdict = ScreeningService(home).verdict("outputs/x.txt", line, "tool") if line else None
+    return "" if verdict is None or verdict.stored else verdict.findings[0].rule
 
 
 def _draft(screening: ScreeningService, labels: OutputLabels, moment: datetime) -> StoredOutput:
@@ -219,7 +230,7 @@ def _label(screening: ScreeningService, text: str) -> str:
     Raises:
         GuardRefused: it does not.
     """
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    line = _one_line(text)
     if not line:
         return ""
     verdict = screening.verdict("outputs/x.txt", line, "tool")
@@ -227,6 +238,10 @@ def _label(screening: ScreeningService, text: str) -> str:
         why = f"no tag, tool, session, folder or command may be called that ({verdict.findings[0].rule})"
         raise GuardRefused("outputs/", why)
     return verdict.text
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _recorded(home: Home, found: StoredOutput, now: datetime) -> StoredOutput:
