@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import IO, BinaryIO, cast
@@ -59,17 +60,22 @@ class IngestedMarkers:
         return f"{many} found, but no statement stood behind it, or words stood before it (see docs/jobs.md)"
 
 
-def output_lines(content: IO[bytes]) -> Iterator[str]:
+@contextmanager
+def output_lines(content: IO[bytes]) -> Iterator[Iterator[str]]:
     """Yield the lines of *content*, which is UTF-8, without the rest of very long ones. It is not closed."""
     text = io.TextIOWrapper(cast("BinaryIO", content), encoding="utf-8", errors="replace")
     try:
-        fresh = True
-        while part := text.readline(_LONGEST_LINE):
-            if fresh:
-                yield part
-            fresh = part.endswith("\n")
+        yield _lines(text)
     finally:
         text.detach()
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    fresh = True
+    while part := text.readline(_LONGEST_LINE):
+        if fresh:
+            yield part
+        fresh = part.endswith("\n")
 
 
 def ingest_markers(

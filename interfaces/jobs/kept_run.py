@@ -169,7 +169,8 @@ class _Keeping:
         content.seek(0)
         reader = io.BufferedReader(content)
         try:
-            return find_marks(output_lines(reader), word=self._run.mark, own_only=self._run.own_mark)
+            with output_lines(reader) as lines:
+                return find_marks(lines, word=self._run.mark, own_only=self._run.own_mark)
         finally:
             reader.detach()
 

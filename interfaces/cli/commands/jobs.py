@@ -57,9 +57,9 @@ def ingest_output(
     if own_mark and not mark.strip():
         raise click.UsageError("--own-mark needs the word of the run. Add --mark WORD")
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    with _opened(file) as content:
+    with _opened(file) as content, output_lines(content) as lines:
         done = ingest_markers(
-            agent, output_lines(content), session=session, now=invocation.moment, most_kb=max_size_kb,
+            agent, lines, session=session, now=invocation.moment, most_kb=max_size_kb,
             word=mark.strip(), own_only=own_mark,
         )  # fmt: skip
     if done.warning:
