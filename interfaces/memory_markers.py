@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO
 
 from agent_home.clock import now as present
 from distill.reading.memory_marks import MOST_KB, FoundMarks, find_marks, marked_text
@@ -53,7 +53,7 @@ class IngestedMarkers:
 
     @property
     def warning(self) -> str:
-        """What to say of marks that yielded nothing, or nothing."""
+        """A warning of marks that yielded nothing, or nothing."""
         if not self.empty:
             return ""
         many = "a mark was" if self.empty == 1 else f"{self.empty} marks were"
@@ -61,9 +61,9 @@ class IngestedMarkers:
 
 
 @contextmanager
-def output_lines(content: IO[bytes]) -> Iterator[Iterator[str]]:
+def output_lines(content: BinaryIO) -> Iterator[Iterator[str]]:
     """Yield the lines of *content*, which is UTF-8, without the rest of very long ones. It is not closed."""
-    text = io.TextIOWrapper(cast("BinaryIO", content), encoding="utf-8", errors="replace")
+    text = io.TextIOWrapper(content, encoding="utf-8", errors="replace")
     try:
         yield _lines(text)
     finally:

@@ -14,10 +14,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from io import FileIO
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import IO, Self
+from typing import IO, BinaryIO, Self
 
 __all__ = ["GRACE_S", "KEPT_BYTES", "ChildNotStarted", "ChildSignals", "Spool", "run_child", "silence"]
 
@@ -45,13 +44,13 @@ class ChildNotStarted(Exception):
 
 
 class Spool:
-    """A file with the lines of several streams, each line whole. A line of more than 64 KB may be divided.
+    """An unbuffered file with the lines of several streams, each line whole. A line of more than 64 KB may be divided.
 
     *kept* are the bytes in it, and *lost* those that were not kept, because they are beyond *most_bytes* or because
     the disk is full.
     """
 
-    def __init__(self, file: FileIO, *, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, file: BinaryIO, *, most_bytes: int = KEPT_BYTES) -> None:
         self.file, self.kept, self.lost = file, 0, 0
         self._most = most_bytes
         self._lock = threading.Lock()

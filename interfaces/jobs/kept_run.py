@@ -5,15 +5,13 @@ Each part is kept by itself, so that one that fails loses none of the others.
 
 from __future__ import annotations
 
-import io
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from agent_home.errors import HomeError, Locked
 from agent_home.home import Home
@@ -63,7 +61,7 @@ class EndedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRun:
-    """What is kept of a run: the id of its *output*, or nothing, and its *marks*. *problems* say what is not."""
+    """A run with the id of its stored *output*, or nothing, and its *marks*. *problems* say what is not kept."""
 
     run: EndedRun
     output: str
@@ -85,7 +83,7 @@ class KeptRun:
         }  # fmt: skip
 
 
-def keep_run(agent: AgentHome, content: FileIO, run: EndedRun, *, now: datetime) -> KeptRun:
+def keep_run(agent: AgentHome, content: BinaryIO, run: EndedRun, *, now: datetime) -> KeptRun:
     """Keep *content*, which the command of *run* printed, and what it marks, and close the session."""
     keeping = _Keeping(agent, run, now)
     stored = keeping.output(content)
@@ -127,7 +125,7 @@ class _Keeping:
         self._agent, self._run, self._now = agent, run, now
         self._locked = False
 
-    def output(self, content: FileIO) -> StoredOutput | None:
+    def output(self, content: BinaryIO) -> StoredOutput | None:
         """Store what was printed."""
         stored = None
         with self._part("the output is not stored"):
@@ -146,7 +144,7 @@ class _Keeping:
         with self._part("the run is not in its session"):
             self._agent.append(self._run.session, [{"role": "tool", "content": told}], now=self._now)
 
-    def marks(self, content: FileIO, stored: StoredOutput | None) -> IngestedMarkers:
+    def marks(self, content: BinaryIO, stored: StoredOutput | None) -> IngestedMarkers:
         """Write the marked statements. What fails can be done later, if the output is stored."""
         later = f"Take them later: `{self._run.later(stored.id)}`" if stored else "They are lost"
         done, failed = IngestedMarkers(), "the marked statements are not taken"
@@ -165,14 +163,10 @@ class _Keeping:
             with self._part("the session is not closed"):
                 self._agent.close(self._run.session, now=self._now)
 
-    def _found(self, content: FileIO) -> FoundMarks:
+    def _found(self, content: BinaryIO) -> FoundMarks:
         content.seek(0)
-        reader = io.BufferedReader(content)
-        try:
-            with output_lines(reader) as lines:
-                return find_marks(lines, word=self._run.mark, own_only=self._run.own_mark)
-        finally:
-            reader.detach()
+        with output_lines(content) as lines:
+            return find_marks(lines, word=self._run.mark, own_only=self._run.own_mark)
 
     @contextmanager
     def _part(self, failed: str, advice: str = "") -> Iterator[None]:

@@ -176,7 +176,10 @@ def _show(invocation: Invocation, kept: KeptRun, spool: Spool) -> None:
     except BrokenPipeError:
         silence(sys.stderr.fileno())
     if invocation.as_json:
-        invocation.show({**kept.answer, "lost_bytes": spool.lost}, [])
+        try:
+            invocation.show({**kept.answer, "lost_bytes": spool.lost}, [])
+        except BrokenPipeError:
+            silence(sys.stdout.fileno())
 
 
 @contextlib.contextmanager

@@ -263,3 +263,16 @@ def test_a_killed_run_leaves_a_prompt_file_that_the_next_one_removes(home: Home)
     assert prompt.exists()
     assert memory(home, "run", "--", "true").returncode == 0
     assert list(prompt.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("--json", "--"), ("--",)])
+def test_the_exit_code_is_that_of_the_command_although_nobody_reads_the_closing_message(
+    home: Home, words: tuple[str, ...]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", MEMORY, "run", *words, "sh", "-c", "exit 9"]
+    surroundings = environment(AGENT_HOME=str(home.root), AGENT_HOME_SERVICE="0")
+    with subprocess.Popen(command, stdout=writing, stderr=writing, env=surroundings) as process:
+        os.close(writing)
+    assert process.returncode == 9
