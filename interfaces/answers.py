@@ -349,6 +349,7 @@ def ingested_answer(done: IngestedMarkers) -> dict[str, Any]:
     """Return what became of statements that an agent marked as memory."""
     return {
         "ids": list(done.ids), "known": done.known, "waits": done.waits, "held": done.held, "logged": done.logged,
+        "empty": done.empty,
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from .entry import OUTPUT_TYPES, OutputChunk, OutputType, StoredOutput, new_outp
 from .own_place import require_own
 from .summaries.summariser import OutputSummariser
 
-__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "store_output"]
+__all__ = ["FULLY_SCREENED_BYTES", "INLINE_TOKENS", "OutputLabels", "refused_label", "store_output"]
 
 #: Outputs of fewer tokens are part of their record.
 INLINE_TOKENS = 500
@@ -98,6 +98,20 @@ def store_output(
         if found.inline is None and found.length:
             found = replace(found, digest=blob.finish())
     return _recorded(home, found, moment)
+
+
+def refused_label(home: Home, text: str) -> str:
+    """Return the rule by which the guard refuses *text* as a tag, tool, session, folder or command, or nothing.
+
+    Raises:
+        GuardError: the guard cannot run.
+    """
+    screening = ScreeningService(home)
+    for line in filter(None, _lines(text)):
+        verdict = screening.verdict("outputs/x.txt", line, "tool")
+        if not verdict.stored:
+            return verdict.findings[0].rule
+    return ""
 
 
 def _draft(screening: ScreeningService, labels: OutputLabels, moment: datetime) -> StoredOutput:
@@ -224,9 +238,8 @@ def _label(screening: ScreeningService, text: str) -> str:
     Raises:
         GuardRefused: it does not.
     """
-    variants = [variant.text for variant in without_terminal_codes(text)] or [text]
     shown = ""
-    for line in dict.fromkeys(map(_on_one_line, variants)):
+    for line in _lines(text):
         verdict = screening.verdict("outputs/x.txt", line, "tool") if line else None
         if verdict is not None and not verdict.stored:
             why = f"no tag, tool, session, folder or command may be called that ({verdict.findings[0].rule})"
@@ -237,7 +250,12 @@ def _label(screening: ScreeningService, text: str) -> str:
     return shown
 
 
-def _on_one_line(text: str) -> str:
+def _lines(text: str) -> Sequence[str]:
+    """Return the readings of a label, each on one line: with a blank for each code of a terminal, and without."""
+    return list(dict.fromkeys(map(_one_line, [variant.text for variant in without_terminal_codes(text)] or [text])))
+
+
+def _one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import datetime
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from agent_home.home import Home
 from distill.reading.memory_marks import MarkedTooLarge
 from interfaces.api import AgentHome
-from interfaces.memory_markers import ingest_markers
+from interfaces.memory_markers import IngestedMarkers, ingest_markers, output_lines
 
 LOG = """starting
 __SYMPOZIUM_MEMORY__
@@ -43,3 +44,17 @@ def test_more_than_the_limit_writes_nothing(home: Home, now: datetime) -> None:
     with pytest.raises(MarkedTooLarge, match=r"256 KB .*maxSizeKB"):
         ingest_markers(AgentHome(home), lines, now=now)
     assert "fact 1 " not in (home.root / "MEMORY.md").read_text()
+
+
+def test_marks_without_a_statement_are_told(home: Home, now: datetime) -> None:
+    done = ingest_markers(AgentHome(home), ["__SYMPOZIUM_MEMORY__", "", "__SYMPOZIUM_MEMORY__ x"], now=now)
+    assert done.empty == 2
+    assert done.warning.startswith("2 marks were found, but no statement stood behind it")
+    assert IngestedMarkers().warning == ""
+
+
+def test_the_rest_of_a_very_long_line_is_no_line_of_its_own() -> None:
+    content = io.BytesIO(b"x" * 65_536 + b"__SYMPOZIUM_MEMORY__\n\xffend")
+    with output_lines(content) as lines:
+        assert [line.strip()[-4:] for line in lines] == ["xxxx", "\ufffdend"]
+    assert not content.closed

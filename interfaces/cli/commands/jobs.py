@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import shlex
-import signal
-import subprocess
+import secrets
 import sys
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -21,17 +17,18 @@ from agent_home.audience import Audience
 from agent_home.storage import open_file
 
 from ...answers import ingested_answer
+from ...jobs.child_process import ChildNotStarted, ChildSignals, Spool, run_child, silence
 from ..invocation import Invocation, home_command
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from interfaces.api import AgentHome
+    from interfaces.jobs.kept_run import KeptRun
 
 __all__ = ["ingest_output", "run"]
 
 #: Bytes of a variable that every system takes.
 _MOST_VARIABLE = 100_000
-_PART = 1 << 16
 
 
 @home_command(
@@ -44,19 +41,29 @@ _PART = 1 << 16
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--session", default="", metavar="NAME", help="Session in which it was printed.")
 @click.option("--max-size-kb", default=256, show_default=True, type=click.IntRange(1), help="Most that is taken.")
-def ingest_output(invocation: Invocation, file: Path, session: str, max_size_kb: int) -> None:
+@click.option("--mark", default="", metavar="WORD", help="Blocks that begin with the mark and WORD count too.")
+@click.option("--own-mark", is_flag=True, help="Only blocks with the WORD of --mark count.")
+def ingest_output(
+    invocation: Invocation, file: Path, session: str, max_size_kb: int, mark: str, own_mark: bool
+) -> None:  # fmt: skip
     """Write what an output marks as memory.
 
     Lines between __SYMPOZIUM_MEMORY__ and __SYMPOZIUM_MEMORY_END__ become entries of the agent's own, each once. The
     guard screens them first.
     """
     from interfaces.api import AgentHome
-    from interfaces.memory_markers import ingest_markers
+    from interfaces.memory_markers import ingest_markers, output_lines
 
+    if own_mark and not mark.strip():
+        raise click.UsageError("--own-mark needs the word of the run. Add --mark WORD")
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    with _opened(file) as content:
-        lines = io.TextIOWrapper(content, encoding="utf-8", errors="replace")
-        done = ingest_markers(agent, lines, session=session, now=invocation.moment, most_kb=max_size_kb)
+    with _opened(file) as content, output_lines(content) as lines:
+        done = ingest_markers(
+            agent, lines, session=session, now=invocation.moment, most_kb=max_size_kb,
+            word=mark.strip(), own_only=own_mark,
+        )  # fmt: skip
+    if done.warning:
+        invocation.warn(done.warning)
     invocation.show(ingested_answer(done), [done.told])
 
 
@@ -77,115 +84,102 @@ def ingest_output(invocation: Invocation, file: Path, session: str, max_size_kb:
 @click.option("--session", default="", metavar="NAME", help="Session of the run (default: a new one).")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Word by which its output is listed.")
 @click.option("--include-memory/--no-include-memory", default=True, show_default=True, help="Give it the prompt.")
+@click.option("--own-mark", is_flag=True, help="Only marks with the word in $AGENT_HOME_MARK count.")
 @click.pass_context
 def run(
     context: click.Context, invocation: Invocation, command: tuple[str, ...], message: str, window: int, audience: str,
-    session: str, tags: tuple[str, ...], include_memory: bool,
+    session: str, tags: tuple[str, ...], include_memory: bool, own_mark: bool,
 ) -> None:  # fmt: skip
     """Run a command with memory, and keep what it leaves.
 
     The command finds its prompt in the file $AGENT_HOME_PROMPT_FILE and, if that is short, in $AGENT_HOME_PROMPT. What
     it prints is passed on and stored as an output. Lines that it marks as memory are written (see `memory
-    ingest-output`). The run is a session, which is closed. The exit code is the command's. With --no-include-memory it
-    finds no prompt, as a schedule without `includeMemory`.
+    ingest-output`). The run is a session, which is closed. The exit code is the command's, or 127 and 126 if it is not
+    there or cannot be run. With --no-include-memory it finds no prompt, as a schedule without `includeMemory`. With
+    --json what the command prints goes to standard error.
     """
     from interfaces.api import AgentHome
+    from interfaces.jobs.kept_run import EndedRun, keep_run
 
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    name = session or f"run-{invocation.moment:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
-    prompt = ""
+    name = session.strip() or f"run-{invocation.moment:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+    _require_labels(agent, name, tags)
+    prompt, mark = "", secrets.token_hex(8)
     if include_memory:
         prompt = agent.prompt(message, window=window, audience=audience, session=name, now=invocation.moment).text
-    with tempfile.TemporaryFile() as spool, tempfile.NamedTemporaryFile("w", suffix=".md", encoding="utf-8") as file:
-        file.write(prompt)
-        file.flush()
-        variables = _variables(invocation, name, prompt, file.name)
-        code = _run(command, variables, spool)
-        _keep(invocation, agent, spool, command, code, name, tags)
+    with tempfile.TemporaryFile(buffering=0) as file, ChildSignals() as signals:
+        spool = Spool(file)
+        try:
+            with _prompt_variables(agent, prompt) as variables:
+                code = run_child(
+                    command, environ={**_variables(invocation, name, mark), **variables}, spool=spool,
+                    folder=surroundings().folder, targets=_targets(as_json=invocation.as_json), signals=signals,
+                )  # fmt: skip
+        except ChildNotStarted as error:
+            invocation.warn(str(error))
+            context.exit(error.code)
+        run = EndedRun(
+            command=command, exit_code=code, session=name, tags=tags, home_option=invocation.home_option or "",
+            mark=mark, own_mark=own_mark,
+        )  # fmt: skip
+        _show(invocation, keep_run(agent, file, run, now=invocation.moment), spool)
     context.exit(code)
 
 
-def _variables(invocation: Invocation, session: str, prompt: str, file: str) -> dict[str, str]:
-    given = {**surroundings().environ, "AGENT_HOME": str(invocation.home.root), "AGENT_HOME_SESSION": session}
+def _require_labels(agent: AgentHome, session: str, tags: tuple[str, ...]) -> None:
+    """Refuse a session or tag before the command runs, because its output could not be stored under it.
+
+    Raises:
+        GuardRefused: the guard refuses one.
+    """
+    from agent_home.errors import GuardRefused
+    from agent_home.outputs.store import refused_label
+
+    for option, text in (("--session", session), *(("--tag", tag) for tag in tags)):
+        if rule := refused_label(agent.home, text):
+            raise GuardRefused(option, f"the command was not run, because nothing may be called that ({rule})")
+
+
+def _variables(invocation: Invocation, session: str, mark: str) -> dict[str, str]:
+    own = {"AGENT_HOME": str(invocation.home.root), "AGENT_HOME_SESSION": session, "AGENT_HOME_MARK": mark}
+    return {**surroundings().environ, **own}
+
+
+@contextlib.contextmanager
+def _prompt_variables(agent: AgentHome, prompt: str) -> Iterator[dict[str, str]]:
+    """Yield the variables with the prompt, whose file is there for the block."""
+    from interfaces.jobs.prompt_file import prompt_file
+
     if not prompt:
-        return given
-    short = {"AGENT_HOME_PROMPT": prompt} if len(prompt.encode()) <= _MOST_VARIABLE else {}
-    return {**given, **short, "AGENT_HOME_PROMPT_FILE": file}
-
-
-def _run(command: tuple[str, ...], environ: dict[str, str], spool: IO[bytes]) -> int:
-    """Run *command*, pass on what it prints, and write it to *spool* as well. Return its exit code."""
-    lock = threading.Lock()
-
-    def pass_on(source: IO[bytes], target: BinaryIO) -> None:
-        while data := source.read1(_PART):  # type: ignore[attr-defined]
-            with lock:
-                spool.write(data)
-            with contextlib.suppress(BrokenPipeError):
-                target.write(data)
-                target.flush()
-
-    try:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, cwd=surroundings().folder
-        )
-    except OSError as error:
-        raise click.UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
-    before = signal.signal(signal.SIGTERM, lambda number, _frame: process.send_signal(number))
-    try:
-        assert process.stdout is not None  # noqa: S101 - pipes
-        assert process.stderr is not None  # noqa: S101
-        readers = [
-            threading.Thread(target=pass_on, args=(process.stdout, sys.stdout.buffer)),
-            threading.Thread(target=pass_on, args=(process.stderr, sys.stderr.buffer)),
-        ]
-        for reader in readers:
-            reader.start()
-        code = _waited(process)
-        for reader in readers:
-            reader.join()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        for stream in filter(None, (process.stdout, process.stderr)):
-            stream.close()
-    return code if code >= 0 else 128 - code
-
-
-def _waited(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the process. Ctrl-C reaches it by itself, and what it does then is waited for."""
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
-
-
-def _keep(
-    invocation: Invocation, agent: AgentHome, spool: IO[bytes], command: tuple[str, ...], code: int, session: str,
-    tags: tuple[str, ...],
-) -> None:  # fmt: skip
-    """Store what was printed, write what it marks as memory, and close the session of the run."""
-    from agent_home.errors import HomeError
-    from distill.errors import DistillError
-    from interfaces.memory_markers import ingest_markers
-
-    spool.seek(0)
-    try:
-        stored = agent.outputs.store(
-            iter(lambda: spool.read(_PART), b""), tool=Path(command[0]).name, command=shlex.join(command),
-            exit_code=code, session=session, tags=tags, now=invocation.moment,
-        )  # fmt: skip
-        told = f"Ran {Path(command[0]).name}, exit code {code}. {stored.headline}. Output: {stored.id}"
-        agent.append(session, [{"role": "tool", "content": told}], now=invocation.moment)
-        spool.seek(0)
-        lines = io.TextIOWrapper(spool, encoding="utf-8", errors="replace")
-        done = ingest_markers(agent, lines, session=session, now=invocation.moment)
-        lines.detach()
-        agent.close(session, now=invocation.moment)
-    except (HomeError, DistillError, OSError, ValueError) as error:  # the command's exit code counts
-        invocation.warn(f"not everything of this run is kept: {' '.join(str(error).split())}")
+        yield {}
         return
-    invocation.warn(f"session {session}, output {stored.id}, {done.told}")
+    short = {"AGENT_HOME_PROMPT": prompt} if len(prompt.encode()) <= _MOST_VARIABLE else {}
+    with prompt_file(agent.home, prompt) as path:
+        yield {**short, "AGENT_HOME_PROMPT_FILE": str(path)}
+
+
+def _targets(*, as_json: bool) -> tuple[int, int]:
+    """Return the descriptors for what the command prints. With ``--json``, standard output has the document alone."""
+    out, error = (stream.fileno() if stream else -1 for stream in (sys.stdout, sys.stderr))
+    return error if as_json else out, error
+
+
+def _show(invocation: Invocation, kept: KeptRun, spool: Spool) -> None:
+    """Tell what is kept. Nobody may read it any more, and the exit code of the command counts all the same."""
+    lines = [f"not everything of this run is kept: {problem}" for problem in kept.problems]
+    if spool.lost:
+        lines.append(f"the first {spool.kept} bytes of the output are kept, and {spool.lost} were only passed on")
+    lines += [kept.marks.warning] if kept.marks.warning else []
+    try:
+        for line in (*lines, kept.told):
+            invocation.warn(line)
+    except BrokenPipeError:
+        silence(sys.stderr.fileno())
+    if invocation.as_json:
+        try:
+            invocation.show({**kept.answer, "lost_bytes": spool.lost}, [])
+        except BrokenPipeError:
+            silence(sys.stdout.fileno())
 
 
 @contextlib.contextmanager
