@@ -44,6 +44,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,
     "agent_home.errors.NoSuchRevision": 2,
+    "agent_home.errors.NotShareable": 2,
     "agent_home.errors.NotTrustable": 2,
     "interfaces.frameworks.stored_items.ItemRefused": REFUSED,
     "interfaces.service.http.tokens.NoSuchToken": 2,
