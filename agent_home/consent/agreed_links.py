@@ -63,7 +63,8 @@ def target_problem(root: Path, target: Path) -> str:
         return "the home itself lies there"
     if top in target.parents:
         return "it lies in the home itself"
-    if any(part.casefold() == ".git" for part in target.parts):
+    is_git_folder = all(os.path.lexists(target / name) for name in ("HEAD", "objects", "refs"))
+    if is_git_folder or any(part.casefold() == ".git" for part in target.parts):
         return "it lies in git's folder"
     homes = (folder for folder in (target, *target.parents) if os.path.lexists(folder / MANIFEST))
     home = next(homes, None) or next(_homes_below(str(target), _LEVELS), None)

@@ -23,11 +23,12 @@ from .placing import SharedText, place
 from .recorded_commit import record_commit
 
 __all__ = [
-    "PlacedText", "WaitingText", "drop", "is_waiting", "keep", "redact", "unsigned_texts", "waiting_texts",
+    "FOLDER", "PlacedText", "WaitingText", "drop", "is_waiting", "keep", "redact", "unsigned_texts", "waiting_texts",
     "write_waiting",
 ]  # fmt: skip
 
-_FOLDER = "shared-texts"
+#: Folder of the machine state with the texts that wait.
+FOLDER = "shared-texts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,23 +60,23 @@ def keep(home: Home, wanted: SharedText, *, at: float) -> None:
         MachineKeyUnusable: it cannot be signed.
     """
     row = {"at": at, **asdict(wanted), "trailers": dict(wanted.trailers)}
-    write_record(home.machine, f"{_FOLDER}/{_name(row)}", row)
+    write_record(home.machine, f"{FOLDER}/{_name(row)}", row)
 
 
 def is_waiting(home: Home) -> bool:
     """Return whether a text waits. Needs no lock."""
-    return any((home.machine / _FOLDER).glob("*.json"))
+    return any((home.machine / FOLDER).glob("*.json"))
 
 
 def waiting_texts(home: Home) -> list[WaitingText]:
     """Return what waits, oldest first. What this machine did not sign is left out. Needs no lock."""
-    found = ((path.stem, read_record(home.machine, f"{_FOLDER}/{path.stem}")) for path in _files(home))
+    found = ((path.stem, read_record(home.machine, f"{FOLDER}/{path.stem}")) for path in _files(home))
     return sorted((_read(name, row) for name, row in found if row), key=lambda one: (one.at, one.name))
 
 
 def unsigned_texts(home: Home) -> list[Path]:
     """Return the files of texts that this machine did not sign. They are never written. Needs no lock."""
-    return [path for path in _files(home) if read_record(home.machine, f"{_FOLDER}/{path.stem}") is None]
+    return [path for path in _files(home) if read_record(home.machine, f"{FOLDER}/{path.stem}") is None]
 
 
 def write_waiting(home: Home) -> list[PlacedText]:
@@ -106,7 +107,7 @@ def write_waiting(home: Home) -> list[PlacedText]:
 
 def drop(home: Home, text: WaitingText) -> None:
     """Let *text* wait no more. An absent one is no error."""
-    storage.remove(home.machine / _FOLDER / f"{text.name}.json")
+    storage.remove(home.machine / FOLDER / f"{text.name}.json")
 
 
 def redact(home: Home, redacted: Callable[[str, str], str]) -> None:
@@ -149,7 +150,7 @@ def _read(name: str, row: Mapping[str, Any]) -> WaitingText:
 
 
 def _files(home: Home) -> Sequence[Path]:
-    return sorted((home.machine / _FOLDER).glob("*.json"))
+    return sorted((home.machine / FOLDER).glob("*.json"))
 
 
 def _name(row: Mapping[str, Any]) -> str:

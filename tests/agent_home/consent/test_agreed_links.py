@@ -77,11 +77,15 @@ def test_memory_is_never_shared(home: Home, tmp_path: Path) -> None:
     other = tmp_path / "agents" / "other"
     (other / "Projects" / "orion").mkdir(parents=True)
     (other / "agent.toml").touch()
+    bare = tmp_path / "bare.git"
+    for name in ("HEAD", "objects", "refs"):
+        (bare / name).mkdir(parents=True)
     for target, reason in (
         (home.root, "the home itself"),
         (tmp_path, "the home itself"),
         (home.root / "DailyActivity", "in the home itself"),
         (tmp_path / "x" / ".git" / "y", "git's folder"),
+        (bare, "git's folder"),
         (other, "memory of the home"),
         (other / "Projects" / "orion", "memory of the home"),
         (tmp_path / "agents", "memory of the home"),

@@ -11,7 +11,9 @@ from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.sharing import placing
 from agent_home.sharing.folders import shared_folders
+from agent_home.sharing.health import sharing_problems
 from agent_home.sharing.placing import SharedText, place
+from tests.agent_home.git.traps import Trapped, plain
 from tests.sharing import FORMS, IMPROVEMENT, agree, put, run_git
 
 IN_GIT = tuple(form for form in FORMS if form != "link")
@@ -174,3 +176,29 @@ def test_a_lock_that_others_made_a_link_leads_nowhere(home: Home, tmp_path: Path
     with pytest.raises(ShareUnwritable, match="is a link"):
         write(home, "# Notes\n")
     assert [(path.name, path.read_text()) for path in private.iterdir()] == [("key", "private\n")]
+
+
+@pytest.mark.parametrize("form", IN_GIT)
+def test_a_repository_full_of_traps_runs_nothing(home: Home, tmp_path: Path, form: str) -> None:
+    project = put(home, form, tmp_path / "elsewhere")
+    trapped = Trapped(project, tmp_path / "traps")
+    trapped.set_traps()
+    assert write(home, "# Notes\n")
+    assert write(home, "# Notes\n\n- more\n", "# Notes\n")
+    assert sharing_problems(home) == []
+    assert trapped.ran() == set()
+    assert run_git(project, "log", "-1", "--format=%s") == f"Update {IMPROVEMENT}"
+    plain(project, "status")
+    assert trapped.ran()  # git itself runs some
+
+
+@pytest.mark.parametrize("form", IN_GIT)
+def test_a_file_that_a_trap_would_convert_is_not_written(home: Home, tmp_path: Path, form: str) -> None:
+    project = put(home, form, tmp_path / "elsewhere")
+    trapped = Trapped(project, tmp_path / "traps")
+    trapped.set_traps()
+    (project / ".gitattributes").write_text("*.md filter=trap\n")
+    with pytest.raises(HistoryError, match="filter trap"):
+        write(home, "# Notes\n")
+    assert trapped.ran() == set()
+    assert not (project / "IMPROVEMENT.md").exists()
