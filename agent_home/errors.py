@@ -10,6 +10,8 @@
 ├── ``MachineKeyUnusable`` this user's key cannot be made, or cannot be trusted
 ├── ``PullStopped``        a pull would bring files that memory cannot take
 ├── ``NotTrustable``       a text names no key that could be trusted
+├── ``NotShareable``       a place of a home cannot be shared
+├── ``ShareUnwritable``    a shared project folder cannot be written now
 ├── ``GuardRefused``       the guard rejected a text, or could not run
 ├── ``NoSuchEntry``        no entry has that id
 └── ``HistoryError``       git is absent, or a git operation failed
@@ -41,10 +43,12 @@ __all__ = [
     "NoSuchEntry",
     "NoSuchRevision",
     "NotCreatable",
+    "NotShareable",
     "NotTrustable",
     "PullStopped",
     "SettingsBroken",
     "SettingsInvalid",
+    "ShareUnwritable",
 ]
 
 
@@ -138,6 +142,22 @@ class NotTrustable(HomeError):
             problem = f"{text!r} is no public SSH key, no file of one, and no GPG fingerprint of 40 or 64 digits"
         super().__init__(problem)
         self.text = text
+
+
+class NotShareable(HomeError):
+    """A place of a home cannot be shared, or is not shared."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place} {problem}")
+        self.place, self.problem = place, problem
+
+
+class ShareUnwritable(HomeError):
+    """The state of a shared project folder does not allow a write. *reason* says what to do about it."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}")
+        self.place, self.reason = place, reason
 
 
 class GuardRefused(HomeError):

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .audience import Audience, may_read
+from .consent.agreed_links import SHARED, agreed_links
 from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
 from .git_folder import STATE, WORKTREE_STATE, state_folder, tracks
@@ -81,13 +82,18 @@ class Home:
     def daily(self) -> Path:
         return self.root / "DailyActivity"
 
+    @property
+    def links(self) -> Mapping[str, Path]:
+        """The links that are followed, because a person here agreed to them: the real folder of each place."""
+        return agreed_links(self.root, self.machine)
+
     def path(self, relative: str) -> Path:
-        """Return the absolute path of a file of this home.
+        """Return the absolute path of a file of this home, or of a folder that it shares by an agreed link.
 
         Raises:
             DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
-        if _is_plain_below(self.root, relative):
+        if _is_plain_below(self.root, relative) or self._is_shared(relative):
             return self.root / relative
         try:
             path = (self.root / relative).resolve()
@@ -101,11 +107,12 @@ class Home:
         return self.root / relative
 
     def files(self, folder: str, pattern: str) -> list[Path]:
-        """Return what is below *folder* and matches *pattern*, ordered by path. Links are left out, whatever they name.
+        """Return what is below *folder* and matches *pattern*, ordered by path. Links are left out, unless agreed.
 
         A link that a pull brought would show a file of this machine, or a private one under a public name.
         """
-        plain = {self.root: True}
+        links = {self.root / place for place in self.links}
+        plain = {self.root: True, **dict.fromkeys(links, True)}
 
         def is_plain(path: Path) -> bool:
             if path not in plain:
@@ -114,8 +121,11 @@ class Home:
 
         top = self.root / folder
         if "/" in pattern or "**" in pattern:
-            return sorted(path for path in top.glob(pattern) if is_plain(path))
-        return [top / name for name in _plain_names(top, pattern)] if is_plain(top) else []
+            # A pattern does not enter links by itself.
+            tops = (top, *(link for link in links if link.is_relative_to(top) and link != top))
+            return sorted({path for place in tops for path in place.glob(pattern) if is_plain(path)})
+        agreed = [link.name for link in links if link.parent == top and fnmatchcase(link.name, pattern)]
+        return [top / name for name in sorted({*_plain_names(top, pattern), *agreed})] if is_plain(top) else []
 
     def relative(self, path: Path) -> str:
         """Return *path*, which is inside the home or its machine state, as sources and receipts write it."""
@@ -163,6 +173,14 @@ class Home:
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
         return may_read(rules, relative, audience)
+
+    def _is_shared(self, relative: str) -> bool:
+        """Return whether *relative* surely leads into a folder that is shared by an agreed link."""
+        for place, target in self.links.items() if relative.startswith(SHARED) else ():
+            rest = relative.removeprefix(place)
+            if not rest or (rest[0] == "/" and _is_plain_below(target, rest[1:])):
+                return not any(part.casefold() in _NO_MEMORY for part in rest.split("/"))
+        return False
 
     def _target(self, relative: str) -> str:
         """Return the file of this home that the link *relative* names. A link in a circle names none."""

@@ -25,14 +25,16 @@ _ANNOUNCED_AFTER_S = 1.0
 
 
 @contextmanager
-def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
+def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S, *, mode: int = PRIVATE_FILE) -> Iterator[None]:
     """Hold the lock file *path* for the block. Not reentrant across threads. A wait of a second is announced.
+
+    A new lock file has *mode*.
 
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
     """
     make_folder(path.parent)
-    lock = FileLock(path, poll_interval=0.01, mode=PRIVATE_FILE)
+    lock = FileLock(path, poll_interval=0.01, mode=mode)
     try:
         _acquire(lock, timeout_s)
     except Timeout as error:

@@ -453,7 +453,7 @@ def _closed(
         projects=projects,
         reworded=draft.composed.reworded,
         use=draft.composed.use,
-        degraded=tuple(filter(None, (draft.composed.problem, draft.composed.work_problem))),
+        degraded=tuple(filter(None, (draft.composed.problem, draft.composed.work_problem, *outcome.waiting))),
         unowned=draft.unowned,
         commit=outcome.commit,
     )

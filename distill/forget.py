@@ -49,6 +49,8 @@ from agent_home.outputs.erasure import drop_outputs, outputs_with
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.screening.originals import drop_originals
 from agent_home.settings import MANIFEST, parse_manifest
+from agent_home.sharing.folders import shared_folders
+from agent_home.sharing.waiting_texts import redact as redact_waiting
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
 from agent_home.store.machine_state import hold_home
@@ -208,6 +210,7 @@ def forget(
     commit = done.commit
     with hold_home(home):
         recover(home)
+        redact_waiting(home, lambda path, text: redacted(path, text, target))
         _commit_tracked(home, erase(home, target), target, actor)
         drop_outputs(home, target)
         drop_hot_state(home)
@@ -228,7 +231,10 @@ def forget(
     remaining = [*places(home, target, progress=progress), *_unclear_places(plan)]
     return ForgetResult(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
-        warnings=(*notes, *_left_uncommitted(home, done), *_not_here(plan), *_out_of_reach(home)),
+        warnings=(
+            *notes, *_left_uncommitted(home, done), *done.waiting, *_not_here(plan), *_out_of_reach(home),
+            *_shared_by_others(home, before),
+        ),
     )  # fmt: skip
 
 
@@ -321,6 +327,15 @@ def _out_of_reach(home: Home) -> Iterator[str]:
             f"remote {name} ({address}) may have the text. After a purge, push with --force and make new clones. "
             "A fetch or pull before that brings the text back"
         )
+
+
+def _shared_by_others(home: Home, before: Sequence[Occurrence]) -> Iterator[str]:
+    """Name the shared folders that had the text: what others keep of it is not looked at."""
+    for shared in shared_folders(home):
+        if any(place.path.startswith(f"{shared.place}/") for place in before):
+            kept = f"The history of {shared.repository}, its remotes" if shared.repository else "Copies"
+            unknown = "and the memory of other agents may have the text, and were not searched"
+            yield f"{shared.place} is shared. {kept} {unknown}"
 
 
 def _not_here(plan: RemovalPlan) -> Iterator[str]:

@@ -23,6 +23,7 @@ from agent_home.documents.entry import Entry
 from agent_home.git_folder import main_worktree
 from agent_home.home import MEMORY, Home
 from agent_home.screening.service import ScreeningService
+from agent_home.sharing.folders import shared_folder
 from agent_home.store.gateway import Transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Turn
@@ -163,7 +164,12 @@ def _project_of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:
 
 
 def _repositories(home: Home, name: str) -> set[Path]:
-    """Return the folders that the project's files name as its repositories."""
+    """Return the folders that the project's files name as its repositories.
+
+    Others write the files of a shared project. They must not claim the sessions of another folder by naming it.
+    """
+    if shared_folder(home, f"{PROJECTS}/{name}/{IMPROVEMENT}", {}):
+        return set()
     files = home.files(f"{PROJECTS}/{name}", "*.md")
     texts = (storage.read_text(home.path(home.relative(file))) for file in files)
     return {Path(m["path"].rstrip("/")).expanduser() for text in texts for m in _REPOSITORY.finditer(text)}

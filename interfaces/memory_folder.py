@@ -182,9 +182,10 @@ class MemoryFolder:
         return str(PurePosixPath(stored).parents[deeper - 1])
 
     def _refuse_links(self, path: str, stored: str) -> None:
-        """Refuse a path with a link on its way: it could show a private file under a public name."""
+        """Refuse a path with a link on its way, unless agreed: it could show a private file under a public name."""
+        links = self.home.links
         for part in (PurePosixPath(stored), *PurePosixPath(stored).parents):
-            if str(part) != "." and (self.home.root / part).is_symlink():
+            if str(part) not in {".", *links} and (self.home.root / part).is_symlink():
                 raise PathRefused(f"Path {path} would escape {ROOT} directory via symlink")
         try:
             self.home.path(stored)

@@ -42,7 +42,7 @@ ORDER: dict[str, list[list[str]]] = {
         ],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
-        ["events"], ["store"], ["outputs"], ["checkpoints"],
+        ["events"], ["sharing"], ["store"], ["outputs"], ["checkpoints"],
         ["creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [

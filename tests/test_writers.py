@@ -45,10 +45,13 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.git.fetching": ("a repository of its own for one fetch", {"?.write_text"}),
     "agent_home.git.signatures": ("the list of trusted keys for one git command", {"tempfile.NamedTemporaryFile"}),
-    "agent_home.git.leftovers": ("what a killed git command of ours left", {"path.unlink"}),
+    "agent_home.git.leftovers": (
+        "what a killed git command of ours left, and the mark that such commands run",
+        {"path.unlink", "mark.unlink"},
+    ),
     "agent_home.store.recovery": (
         "the gateway's own records, machine state, never memory",
-        {"mark.unlink", "staged.unlink", "?.unlink"},
+        {"staged.unlink", "?.unlink"},
     ),
     "agent_home.forgetting.erasure": ("empty folders whose names a person wants forgotten", {"?.rmdir"}),
     "agent_home.store.machine_state": (
@@ -143,6 +146,9 @@ STORERS = {
     "agent_home.store.set_aside": "texts of the gateway that a person's change stands in the way of, under the lock",
     "agent_home.git.commits": "git's lock of the staging area, and the copy that becomes the new one",
     "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state",
+    "agent_home.git.leftovers": "the mark that git commands of ours run, also in git folders of shared projects",
+    "agent_home.sharing.placing": "files of shared projects: under their lock, screened, merged with what others wrote",
+    "agent_home.sharing.waiting_texts": "texts for shared projects that are written, machine state, under the lock",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.git.line_merge": "the same file, when it cannot be merged by entries",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",

@@ -60,6 +60,8 @@ RULES = {
     "conflict-marker": "resolve the merge conflict",
     "control-character": "remove the character",
     "not-json": "remove or correct the line",
+    "link-not-agreed": "allow it with `memory share add`, or put the folder itself there",
+    "shared-folder": "closings leave this folder alone until then, and go on elsewhere",
 }
 
 #: Rules about blocks that are never closed and therefore contain the rest of the file.
@@ -154,7 +156,8 @@ def conflict_marker(path: str, text: str) -> Problem | None:
 
 def markdown_files(home: Home) -> Iterator[str]:
     """Yield the path of every Markdown file, relative to the home and in order. Hidden folders are skipped."""
-    for path in sorted(home.root.glob("**/*.md")):
+    tops = (home.root, *(home.root / place for place in home.links))  # a pattern does not enter links
+    for path in sorted({path for top in tops for path in top.glob("**/*.md")}):
         relative = home.relative(path)
         hidden = any(part.startswith(".") for part in Path(relative).parts)
         if not hidden and is_text(relative) and path.is_file():

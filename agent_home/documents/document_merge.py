@@ -19,12 +19,12 @@ from guard.lazy_regex import lazy_regex
 
 from .. import storage
 from ..errors import DocumentInvalid
-from .check import UNCLOSED_RULES, holds_entries, text_problems
+from .check import UNCLOSED_RULES, Problem, holds_entries, text_problems
 from .document import Block, Document, parse
 from .entry import Entry
 from .entry_merge import conflicting_version, merged_entry
 
-__all__ = ["MergedText", "merge_files", "merge_texts"]
+__all__ = ["MergedText", "is_unmergeable", "merge_files", "merge_texts"]
 
 #: Files whose sections are merged as one chunk each, because nobody edits their lines.
 _LOGS = ("DailyActivity/", "Archive/DailyActivity/", "ledger/")
@@ -80,13 +80,22 @@ def merge_texts(base: str, ours: str, theirs: str, path: str) -> MergedText:
     if ours == base:
         return MergedText(text=theirs)
     for text in (ours, theirs):
-        found = next((p for p in text_problems(path, text) if p.rule in _UNMERGEABLE), None)
+        found = _obstacle(path, text)
         if found:
             problem = f"cannot be merged: {found.message}. Correct it on the branch that added it and merge again"
             raise DocumentInvalid(path, found.line, found.rule, problem)
     start, left, right = (_parse_version(parse(text), path) for text in (base, ours, theirs))
     merged, flagged = _merge_versions(start, left, right)
     return MergedText(text=_render(merged, (left, right), path), flagged=tuple(flagged))
+
+
+def is_unmergeable(path: str, text: str) -> bool:
+    """Return whether *text*, the file *path*, has a block that is never closed, or conflict markers."""
+    return path.endswith(".md") and _obstacle(path, text) is not None
+
+
+def _obstacle(path: str, text: str) -> Problem | None:
+    return next((problem for problem in text_problems(path, text) if problem.rule in _UNMERGEABLE), None)
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, path: str) -> MergedText:

@@ -19,6 +19,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from .. import storage
+from ..consent.agreed_links import SHARED
 from ..documents.record_digest import renewed_digest
 from ..git.client import GitObject, home_client
 from ..git.objects import blob_origins, git_files, message_and_names, objects, tree_entries
@@ -49,6 +50,8 @@ _REF_ADVICE = (
 )
 #: How files of the machine state begin, of the index and of a home without git.
 _STATE = (STATE_SHOWN, f"{WORKTREE_STATE}/")
+#: What to do about a text in a file of a shared folder that is no Markdown.
+_FOREIGN = "is in a folder that others write. Remove it there yourself"
 #: Files of it that hold no text, or belong to another package.
 _NOT_TEXT = ("index.db", "index.json", "salt", "service.", "write.lock", "sync.lock")
 
@@ -70,6 +73,7 @@ class Occurrence:
 
 def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
     """Yield the occurrences in files and in names of empty folders, in order of their paths and lines."""
+    foreign = _foreign(home)
     for folder in _empty_folders(home, target):
         yield Occurrence(kind=_kind(folder), path=f"{target.redact(folder)}/")
     for relative in home_files(home):
@@ -85,8 +89,9 @@ def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
             if target.occurs_in(data.decode("utf-8", "replace")):
                 yield Occurrence(kind=kind, path=relative, note="is not UTF-8 text. Change or remove it yourself")
             continue
+        is_foreign = relative.startswith(foreign) and not relative.endswith(".md")
         for line in matching_lines(relative, text, target):
-            yield Occurrence(kind=kind, path=relative, line=line)
+            yield Occurrence(kind=kind, path=relative, line=line, note=_FOREIGN if is_foreign else "")
 
 
 def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
@@ -118,7 +123,8 @@ def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
 def home_files(home: Home) -> Iterator[str]:
     """Yield every file of the home that may hold text, as a relative path. Git's own files and links are left out."""
     own = () if home.machine.is_relative_to(home.root / WORKTREE_STATE) else _walk(home.machine)
-    for folder, names in sorted([*_walk(home.root), *own]):
+    linked = (item for place in home.links for item in _walk(home.root / place))
+    for folder, names in sorted([*_walk(home.root), *own, *linked]):
         for name in sorted(names):
             relative = home.relative(Path(folder) / name)
             in_machine = relative.startswith(_STATE)
@@ -134,12 +140,12 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
     find it. Empty folders with the target in their names are removed. Call with the home's lock held, and after
     :func:`agent_home.store.gateway.recover`.
     """
-    known = tracked_files(home)
+    known, foreign = tracked_files(home), _foreign(home)
     changed = []
     staged = home.machine / "staging" / "forget.tmp"
     storage.remove(staged)  # a forgetting that was killed left it
     for relative in home_files(home):
-        if is_gateway_file(relative, known):
+        if is_gateway_file(relative, known) or relative.startswith(foreign):
             continue
         path, name = home.absolute(relative), redacted_path(relative, target)
         if name != relative and _kind(relative) == "quarantine":
@@ -190,6 +196,23 @@ def redacted_path(relative: str, target: RedactionTarget) -> str:
         return relative
     mark = quote(target.mark, safe="-_. ") if is_transcript(relative) else target.mark
     return target.redact(relative, mark)
+
+
+def _foreign(home: Home) -> tuple[str, ...]:
+    """Return how paths in shared folders begin. Only the gateway changes their files."""
+    top = home.root / SHARED
+    places = [
+        *home.links,
+        *(place for place in (SHARED, *_names_in(top)) if os.path.lexists(home.root / place / ".git")),
+    ]
+    return tuple(f"{place}/" for place in places)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [f"{folder.name}/{name.name}" for name in folder.iterdir()]
+    except OSError:
+        return []
 
 
 def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:

@@ -24,9 +24,9 @@ from .leftovers import is_leftover
 from .own_folder import own_folders
 
 __all__ = [
-    "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "forward", "init", "message_with", "refuse_filters", "refuse_unfinished",
-    "stage_blobs", "staging_area", "store_files", "take_back", "undoing", "unhide",
+    "BranchCommit", "commit_files", "commit_submodule", "commit_texts", "commit_to_branches", "configure",
+    "drop_branch", "drop_broken_branch", "forward", "init", "message_with", "refuse_filters", "refuse_unfinished",
+    "stage_blobs", "stage_commit", "staging_area", "store_files", "take_back", "undoing", "unhide",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -204,19 +204,19 @@ def store_files(root: Path, files: Sequence[str], *, died_at: float | None = Non
 
 
 @contextmanager
-def staging_area(root: Path, *, died_at: float | None = None) -> Iterator[Path]:
+def staging_area(root: Path, *, died_at: float | None = None, wait_s: float | None = None) -> Iterator[Path]:
     """Hold git's lock of the staging area for the block, and yield the copy that :func:`stage_blobs` changes.
 
     Meanwhile no command of a person can stash, reset, check out or commit: one that sees the branch after a commit and
     the files before it would take the commit back. *died_at* is as for :func:`commit_files`.
 
     Raises:
-        HistoryError: another command holds the lock.
+        HistoryError: another command held the lock for *wait_s* seconds, or for ``GIT_LOCK_WAIT_S``.
     """
     git = home_client(root)
     folder = git.git_folder()
     index, lock, copy = folder / "index", folder / "index.lock", folder / f"next-index-{os.getpid()}"
-    deadline = time.monotonic() + GIT_LOCK_WAIT_S
+    deadline = time.monotonic() + (GIT_LOCK_WAIT_S if wait_s is None else wait_s)
     try:
         while not storage.create(lock, mode=0o666):
             _await_lock(git, lock, died_at, deadline)
@@ -251,6 +251,26 @@ def stage_blobs(root: Path, area: Path, blobs: Mapping[str, str], *, died_at: fl
         if error.exit_code != _NEEDS_UPDATE:
             raise
     area.replace(area.with_name("index"))
+
+
+def stage_commit(root: Path, area: Path, path: str, commit: str, *, died_at: float | None = None) -> None:
+    """Put the *commit* of the submodule *path* into the staging area. *area* and *died_at* are as for `stage_blobs`."""
+    git = home_client(root)
+    git = replace(git, environment={**git.environment, "GIT_INDEX_FILE": str(area.absolute())})
+    _with_git_lock(git, died_at, "update-index", "--cacheinfo", f"160000,{commit},{path}")
+    area.replace(area.with_name("index"))
+
+
+def commit_submodule(
+    root: Path, parent: str, path: str, commit: str, message: str, trailers: Mapping[str, str], *, branch: str,
+    died_at: float | None = None,
+) -> None:  # fmt: skip
+    """Commit on top of *parent* that the submodule *path* is at *commit*. The rest is as for :func:`commit_texts`."""
+    git = home_client(root)
+    stream = bytearray(b"feature done\n")
+    stream += _commit_command(git, f"refs/heads/{branch}", parent, message_with(message, trailers).encode())
+    stream += b"M 160000 %s %s\n" % (commit.encode(), _quoted(path))
+    _with_git_lock(git, died_at, "fast-import", "--quiet", "--done", stdin=bytes(stream) + b"done\n")
 
 
 def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: float | None = None) -> None:

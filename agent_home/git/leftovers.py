@@ -9,16 +9,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from .. import storage
 from .client import home_client
 
 __all__ = [
-    "ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "holds_locks_of", "idle_locks", "is_leftover",
-    "remove_leftovers",
+    "GIT_MARK", "ORPHAN_GIT_LOCK_S", "deaths", "git_commands_in", "git_mark", "holds_locks", "idle_locks",
+    "is_leftover", "remove_leftovers",
 ]  # fmt: skip
+
+#: Name of the file that marks that git commands of ours run.
+GIT_MARK = "committing"
+#: Most writers that died one after the other whose locks are known as ours.
+_MOST_DEATHS = 50
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
@@ -30,6 +36,41 @@ _PATTERNS = (
 )  # fmt: skip
 #: Most leftovers that are removed at once. A killed command leaves a few.
 _MOST = 10_000
+
+
+@contextmanager
+def git_mark(root: Path, state: Path) -> Iterator[float | None]:
+    """Mark in the folder *state* that git commands of ours run in the repository *root*.
+
+    Yield when the last writer that died in them made its mark, or ``None``. The mark stays behind when this process is
+    killed. It proves that a git lock of that time is ours.
+    """
+    mark, died = state / GIT_MARK, deaths(state)
+    remove_leftovers(root, *died)
+    # A young lock is judged later, by the times of the writers that may have left it.
+    kept = died if _holds_locks_of(root, *died) else ()
+    staged = mark.with_name(f"{mark.name}.tmp") if kept else mark
+    storage.stage(staged, " ".join(map(str, (*kept, time.time()))).encode())
+    if kept:  # a kill between two steps must leave the old mark
+        os.utime(staged, (kept[0], kept[0]))
+        storage.replace(staged, mark)
+    yield died[0] if died else None
+    if not _holds_locks_of(root, *kept):
+        mark.unlink()
+
+
+def deaths(state: Path) -> tuple[float, ...]:
+    """Return when the writers began that died since git had no lock of theirs, the first one first.
+
+    The mark in the folder *state* bears the time of the first, and holds those of the last ones.
+    """
+    mark = state / GIT_MARK
+    try:
+        words = storage.read_state(mark).decode("ascii", "replace").split()[-_MOST_DEATHS:]
+        first = mark.stat().st_mtime
+    except FileNotFoundError:
+        return ()
+    return (first, *(float(word) for word in words if word.replace(".", "", 1).isdecimal()))
 
 
 def remove_leftovers(root: Path, *died_at: float) -> list[str]:
@@ -50,7 +91,7 @@ def holds_locks(root: Path) -> bool:
     return any(path.suffix == ".lock" for path in _candidates(folder))
 
 
-def holds_locks_of(root: Path, *died_at: float) -> bool:
+def _holds_locks_of(root: Path, *died_at: float) -> bool:
     """Return whether git's folder holds a lock of the time of such writers, however young it is."""
     folder = home_client(root).git_folder()
     return any(path.suffix == ".lock" and _in_time(path, moment) for path in _candidates(folder) for moment in died_at)

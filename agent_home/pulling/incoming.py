@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from .. import storage
+from ..consent.agreed_links import is_place
 from ..consent.settings_in_effect import settings_in_effect
 from ..documents.check import RULES, conflict_marker, entry_files, holds_entries, text_problems
 from ..documents.document import parse
@@ -30,6 +31,7 @@ from ..screening.private_folders import IGNORE, uncovering_line
 from ..screening.review_ledger import APPROVED, decisions_in
 from ..screening.service import ScreeningService
 from ..settings import MANIFEST, parse_manifest
+from ..sharing.folders import shared_folders, submodules
 from ..store.losses import is_large
 
 __all__ = ["ChangedLines", "Incoming", "IncomingEntry", "IncomingFile", "look"]
@@ -91,7 +93,8 @@ class Incoming:
     *texts* are the merged files that would be written, by path and empty for a file that goes. *findings* are the texts
     in them that the guard holds back. *changes* are their lines as a person looks at them. *waiting* are settings that
     would wait for a person, and *foreign* approvals that would count for nothing. *forgotten* are entries and files
-    that hold something again that was forgotten here.
+    that hold something again that was forgotten here. *submodules* are the commits of shared projects that the other
+    side names, by place, where this side names the common ancestor's.
     """
 
     commit: str
@@ -106,6 +109,7 @@ class Incoming:
     waiting: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
+    submodules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def refused(self) -> tuple[IncomingFile, ...]:
@@ -117,12 +121,13 @@ class Incoming:
 class _ChangedPath:
     """One changed path of the other side: its modes and contents at the ancestor, here and there.
 
-    A file that is too *large* has no contents.
+    A file that is too *large* has no contents. *ids* are those of the objects at the ancestor and there.
     """
 
     path: str
     mode: str
     status: str
+    ids: tuple[str, str]
     base: bytes = b""
     ours: bytes = b""
     theirs: bytes = b""
@@ -150,8 +155,15 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
     entries: list[IncomingEntry] = []
     scrub, gone, forgotten = scrubber(home), {row.id for row in tombstones(home) if row.id}, []
     changes: list[ChangedLines] = []
+    own, places, moved = submodules(home), tuple(f"{one.place}/" for one in shared_folders(home)), dict[str, str]()
     for change in _changes(home, base, commit):
+        if change.mode == _REPOSITORY and change.path in own and is_place(change.path):
+            files.append(IncomingFile(path=change.path, action=_ACTIONS[change.status]))
+            moved |= {change.path: change.ids[1]} if own[change.path] == change.ids[0] else {}
+            continue
         refused, merged = _judged(home, change, present, screening)
+        if not refused and change.path.startswith(places):
+            refused, merged = "it lies in a folder that is shared here. Take it through that folder", ""
         shown = screening.shown_path(change.path, own=False) if refused else change.path
         files.append(IncomingFile(path=shown, action=_ACTIONS[change.status], refused=refused))
         ours = change.ours.decode("utf-8", "replace")
@@ -176,7 +188,7 @@ def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
         commits=len(git.text("rev-list", f"{head}..{commit}").split()),
         forward=base == head and not findings and {file.path for file in files} == set(texts),
         waiting=_waiting(home, texts), foreign=_foreign(home, texts),
-        forgotten=tuple(dict.fromkeys(forgotten)),
+        forgotten=tuple(dict.fromkeys(forgotten)), submodules=moved,
     )  # fmt: skip
 
 
@@ -197,7 +209,9 @@ def _changes(home: Home, base: str, commit: str) -> Iterator[_ChangedPath]:
     plain = (fields for (_, fields), size in zip(rows, sizes, strict=True) if size <= _MAX_FILE_BYTES)
     contents = git.objects(name for fields in plain for name in fields[2:4] if name.strip("0"))
     for (path, fields), size in zip(rows, sizes, strict=True):
-        found = _ChangedPath(path=path, mode=fields[1], status=fields[4][:1], large=size > _MAX_FILE_BYTES)
+        found = _ChangedPath(
+            path=path, mode=fields[1], status=fields[4][:1], ids=(fields[2], fields[3]), large=size > _MAX_FILE_BYTES
+        )
         if found.large:
             yield found
             continue

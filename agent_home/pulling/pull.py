@@ -3,6 +3,7 @@
 The merge is one transaction. What the guard holds back is left out and waits in ``memory review``. A file that memory
 cannot take stops the pull before any change, unless the caller skips such files: they then stay as they are here, and
 the merge counts as done. Nothing of this machine is removed that the other side did not remove from the same version.
+Of a submodule for shared projects, the commit that the home names is taken. The submodule itself is not fetched.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from ..git import history
 from ..git.fetching import fetch_branch, keep_remote_branch, remote_url
 from ..home import Home
 from ..screening.quarantine import Quarantined
+from ..sharing.recorded_commit import take_commit
 from ..store.branch import own_branch
 from ..store.gateway import prepare, transaction
 from ..store.machine_state import hold_home
+from ..store.moved_head import head_moved, note_head
+from ..store.recovery import marked_git
 from .incoming import Incoming, look
 from .signed_approvals import find_signed_rows
 
@@ -64,6 +68,13 @@ def pull(
         edits.merges, edits.forward = (commit,), incoming.forward
         for path, text in incoming.texts.items():
             edits.write(path, text)
+    if incoming.submodules:
+        with hold_home(home), marked_git(home):
+            has_moved = head_moved(home)
+            for place, named in incoming.submodules.items():
+                take_commit(home, place, named)
+            if not has_moved:
+                note_head(home)
     with hold_home(home):
         keep_remote_branch(home.root, remote, branch, commit)
         find_signed_rows(home)

@@ -1,4 +1,4 @@
-"""Trust of a person on this machine in parts of a home: settings that widen something, approvals of others, and keys.
+"""Trust of a person on this machine in parts of a home: settings that widen something, approvals, keys and links.
 
 The records are machine state, signed with the machine's key, and no pull reaches them. Each decision is a line of the
 audit with the name of the person.
@@ -7,6 +7,7 @@ audit with the name of the person.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,18 +15,20 @@ from datetime import datetime
 from pathlib import Path
 
 from .. import storage
+from ..consent.agreed_links import agreed_targets, is_place, keep_links
 from ..consent.settings_in_effect import accept_settings, refuse_settings, settings_digest
 from ..consent.trusted_keys import keep_keys, trusted_keys
-from ..errors import DocumentInvalid, NotTrustable
+from ..errors import DocumentInvalid, NotShareable, NotTrustable
 from ..git.signatures import key_name
 from ..home import Home
 from ..screening.review_ledger import Decision, decisions
 from ..settings import MANIFEST, WaitingSetting, load_manifest
+from ..sharing.health import link_problem
 from ..store import recovery
 from ..store.machine_state import hold_home
 from .signed_approvals import consent_to_rows, find_signed_rows
 
-__all__ = ["Trust", "accept", "accept_approvals", "add_key", "reject", "remove_key", "trust_of"]
+__all__ = ["Trust", "accept", "accept_approvals", "add_key", "reject", "remove_key", "share", "trust_of", "unshare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +114,42 @@ def remove_key(home: Home, text: str, *, person: str, now: datetime) -> str:
         keep_keys(home.machine, set(trusted_keys(home.machine)) - set(found))
         find_signed_rows(home)
     return found[0]
+
+
+def share(home: Home, place: str, *, person: str, now: datetime) -> str:
+    """Let the link at *place* be followed to the folder that it leads to now. Return that folder.
+
+    Raises:
+        NotShareable: it is no link of a project folder, or the folder is never shared.
+    """
+    if not is_place(place):
+        raise NotShareable(place, "is never shared. Only Projects/ and the folders in it can be. Name one of them")
+    if not (home.root / place).is_symlink():
+        problem = "is no link, so it needs no consent" if (home.root / place).exists() else "does not exist"
+        raise NotShareable(
+            place, f"{problem}. `memory share` lists what is shared, and `ln -s FOLDER {place}` links one"
+        )
+    if (home.root / place).parent.is_symlink():
+        raise NotShareable(place, "is a link inside a shared folder, which others write. Put the folder itself there")
+    if problem := link_problem(home, place):
+        raise NotShareable(place, problem)
+    target = os.path.realpath(home.root / place)
+    with _noted(home, f"share {place}", person, now):
+        keep_links(home.machine, {**agreed_targets(home.machine), place: target})
+    return target
+
+
+def unshare(home: Home, place: str, *, person: str, now: datetime) -> None:
+    """Follow the link at *place* no more.
+
+    Raises:
+        NotShareable: nobody agreed to it.
+    """
+    links = dict(agreed_targets(home.machine))
+    if links.pop(place, None) is None:
+        raise NotShareable(place, "is no link that a person agreed to. `memory share` lists what is shared")
+    with _noted(home, f"share {place} no more", person, now):
+        keep_links(home.machine, links)
 
 
 @contextmanager

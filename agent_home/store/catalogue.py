@@ -72,6 +72,8 @@ def _title(path: Path) -> str:
         blocks = parse(storage.read_text(path)).blocks
     except DocumentInvalid:
         return "(not UTF-8)"
+    except OSError:
+        return "(not readable)"
     heading = next((block.title for block in blocks if block.kind == "heading"), "")
     first = next((block.raw for block in blocks if block.kind not in {"blank", "front"}), "")
     return " ".join((heading or first.strip().splitlines()[0] if first else "").split())[:_TITLE_CHARS]

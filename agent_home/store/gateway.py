@@ -24,9 +24,11 @@ from typing import Any
 from guard.lazy_regex import lazy_regex
 
 from .. import clock, storage
+from ..consent.agreed_links import SHARED
 from ..consent.settings_in_effect import remember_settings
 from ..documents.check import RULES, UNCLOSED_RULES, conflict_marker, is_json_object, text_problems
 from ..documents.document import Document, parse
+from ..documents.document_merge import is_unmergeable
 from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
@@ -44,6 +46,9 @@ from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening, reason_of
+from ..sharing.folders import shared_folder, submodules
+from ..sharing.waiting_texts import PlacedText
+from ..sharing.waiting_texts import is_waiting as has_waiting_texts
 from . import appended, losses, moved_head, proposals, recovery
 from .appended import Written
 from .branch import refuse_elsewhere, written_tip
@@ -67,7 +72,7 @@ class WriteOutcome:
 
     *entries* are the entries of the files that were written, by id, as they are stored now. An entry whose new text was
     held back is not among them. *dropped* counts texts that the guard holds back and that a person had rejected
-    already. *proposed* are the ids of the new proposals.
+    already. *proposed* are the ids of the new proposals. *waiting* says which texts for shared folders wait, and why.
     """
 
     commit: str | None = None
@@ -78,6 +83,7 @@ class WriteOutcome:
     dropped: int = 0
     proposed: tuple[str, ...] = ()
     findings: tuple[dict[str, Any], ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +131,26 @@ class Transaction:
             DocumentInvalid: the file is not UTF-8, or leads out of the home.
         """
         if path not in self.before:
-            self.before[path] = storage.read_text(memory_path(self.home, path))
+            self.before[path] = self._present(path)
         return self.after.get(path, self.before[path])
+
+    def _present(self, path: str) -> str:
+        """Return the text on the disk.
+
+        A file of a shared folder that cannot be read, or that nothing can be added to, counts as empty: others broke
+        it, and the new text waits until it can be merged.
+        """
+        target = memory_path(self.home, path)
+        try:
+            text = storage.read_text(target)
+        except (DocumentInvalid, OSError):
+            if not self._is_shared(path):
+                raise
+            return ""
+        return "" if is_unmergeable(path, text) and self._is_shared(path) else text
+
+    def _is_shared(self, path: str) -> bool:
+        return shared_folder(self.home, path, submodules(self.home)) is not None
 
     def read(self, path: str) -> Document:
         """Return the file as a document, with this transaction's edits."""
@@ -210,7 +234,15 @@ def transaction(
         edits = Transaction(home=home, actor=actor, message=message, session=session, source=source, now=moment)
         yield edits
         edits.outcome = _finish(edits)
+        edits.outcome = _with_shared(edits.outcome, recovery.write_shared(home))
         note_head(home)
+
+
+def _with_shared(outcome: WriteOutcome, placed: Sequence[PlacedText]) -> WriteOutcome:
+    """Return *outcome* with what became of texts for shared folders. The commit may be one of theirs."""
+    waiting = tuple(one.problem for one in placed if one.problem)
+    made = next((one.commit for one in placed if one.commit and one.path in outcome.paths), None)
+    return replace(outcome, waiting=waiting, commit=outcome.commit or made)
 
 
 def _screen_arrived(home: Home, moment: datetime) -> None:
@@ -256,10 +288,16 @@ def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> 
     Raises:
         Locked, HistoryError, DocumentInvalid: see :func:`transaction`.
     """
-    if recovery.is_pending(home) or losses.pending(home) or is_waiting(home):
+    if recovery.is_pending(home) or losses.pending(home) or is_waiting(home) or has_waiting_texts(home):
         with hold_home(home, timeout_s):
             recovery.recover(home)
             losses.restore(home, now)
+            has_moved = moved_head.head_moved(home)
+            for one in recovery.write_shared(home):
+                if one.problem:
+                    _log.warning("%s", one.problem)
+            if not has_moved:  # the next transaction screens what came
+                note_head(home)
 
 
 def append_rows(
@@ -335,6 +373,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
         return outcome
     edits.message, edits.actor = (_screened_label(home, text) for text in (edits.message, edits.actor))
     drafts = [{**draft, "message": _screened_label(home, draft["message"])} for draft in drafts]
+    after, shared = _split(edits, after)
     refuse_links(home, after)
     refuse_other_case(home, after)
     conflicts = _conflicts(edits, after)
@@ -342,6 +381,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     left = _keep_edits_by_hand(edits, after)
     record = {
         **_record(edits, after, outcome),
+        "shared": shared,
         "proposals": drafts,
         "left": [*left, *conflicts],
         "head": history.head(home.root),
@@ -350,6 +390,28 @@ def _finish(edits: Transaction) -> WriteOutcome:
     recovery.refuse_changed(home, record)
     commit = _completed(home, record, after)
     return replace(outcome, commit=commit if after or edits.merges else None)
+
+
+def _split(edits: Transaction, after: Mapping[str, str]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """Return the texts that the home itself keeps, and the rows of those for shared folders.
+
+    Others read the commits of a shared folder, so these say nothing of the session.
+    """
+    home = edits.home
+    registered = submodules(home) if any(path.startswith(f"{SHARED}/") for path in after) else {}
+    found = [path for path in after if shared_folder(home, path, registered)]
+    trailers = {"Agent": _screened_label(home, home.manifest.name), "Actor": edits.actor}
+    rows = [
+        {
+            "path": path,
+            "base": edits.before[path],
+            "text": after[path],
+            "message": f"Update {path}",
+            "trailers": trailers,
+        }
+        for path in found
+    ]
+    return {path: text for path, text in after.items() if path not in found}, rows
 
 
 def _screened_label(home: Home, text: str) -> str:

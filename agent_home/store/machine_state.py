@@ -25,6 +25,7 @@ from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S, hold
 from ..screening import originals
 from ..screening.private_folders import cover_private_folders
+from ..sharing import waiting_texts
 from . import unverified
 
 __all__ = ["UNTRACK", "LooseMode", "close_modes", "drop_expired", "hold_home", "is_waiting", "loose_modes", "tracked"]
@@ -154,7 +155,7 @@ def _refuse_links(home: Home) -> None:
     Raises:
         DocumentInvalid: the state folder, or a folder in it, is a link.
     """
-    inner = (home.machine / name for name in (*_FOLDERS, _STAGING, unverified.FOLDER))
+    inner = (home.machine / name for name in (*_FOLDERS, _STAGING, unverified.FOLDER, waiting_texts.FOLDER))
     for folder in (home.machine, *inner):
         if folder.is_symlink():
             problem = "is a link, and machine state is written into folders only. Nothing was written. Remove the link"

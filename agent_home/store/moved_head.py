@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import storage
+from ..consent.agreed_links import is_place
 from ..consent.signed_record import read_record, try_write_record
 from ..git import history
 from ..git.client import home_client
@@ -82,7 +83,7 @@ def arrived(home: Home, start: str) -> Arrived:
     texts = history.texts_at(home.root, [(commit, path) for path in plain for commit in (base, head)])
     screening = ScreeningService(home)
     return Arrived(
-        start=start, head=head, files=len(rows), strange=tuple(_strange(rows)),
+        start=start, head=head, files=len(rows), strange=tuple(_strange(home, rows)),
         findings=tuple(
             finding
             for path, before, after in zip(plain, texts[0::2], texts[1::2], strict=True)
@@ -92,10 +93,14 @@ def arrived(home: Home, start: str) -> Arrived:
     )  # fmt: skip
 
 
-def _strange(rows: list[tuple[str, list[str]]]) -> Iterator[str]:
+def _strange(home: Home, rows: list[tuple[str, list[str]]]) -> Iterator[str]:
     """Yield what came and is no memory, with the reason."""
     for path, row in rows:
         if row[4][:1] == "D":
+            continue
+        if row[1] == _REPOSITORY and is_place(path):  # nothing of it is here until a person checks it out
+            continue
+        if row[1] == _LINK and path in home.links:
             continue
         if row[1] in {_LINK, _REPOSITORY}:
             yield f"{path}, {'a link' if row[1] == _LINK else 'another repository'}"

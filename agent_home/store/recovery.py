@@ -22,17 +22,30 @@ from typing import Any
 
 from guard.lazy_regex import lazy_regex
 
-from .. import storage
+from .. import clock, storage
+from ..consent.agreed_links import SHARED
 from ..documents.document_merge import merge_texts
-from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, MachineKeyUnusable
+from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, HomeError, MachineKeyUnusable
 from ..git import commits, history, pruning
 from ..git.hidden_files import refuse_hidden
-from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, idle_locks, remove_leftovers
+from ..git.leftovers import (
+    GIT_MARK,
+    ORPHAN_GIT_LOCK_S,
+    deaths,
+    git_mark,
+    holds_locks,
+    idle_locks,
+    remove_leftovers,
+)
 from ..home import Home
 from ..machine_key import sign, verify
+from ..sharing.folders import shared_folder, submodules
+from ..sharing.placing import SharedText
+from ..sharing.waiting_texts import PlacedText, drop, is_waiting, write_waiting
+from ..sharing.waiting_texts import keep as keep_waiting
 from ..visible import visible_json
 from . import proposals, set_aside, unverified
-from .branch import own_branch, refuse_elsewhere
+from .branch import elsewhere, own_branch, refuse_elsewhere
 from .memory_path import refuse_links, require_canonical
 
 __all__ = [
@@ -49,6 +62,7 @@ __all__ = [
     "remove_git_leftovers",
     "remove_record",
     "stage",
+    "write_shared",
 ]  # fmt: skip
 
 #: What a signed redo record is signed for.
@@ -57,8 +71,6 @@ _STAGED = lazy_regex(r"\d+\.tmp")
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
 _ATTEMPT_WAIT_S = 0.05
-#: Most writers that died one after the other whose locks are known as ours.
-_MOST_DEATHS = 50
 #: Size from which on the audit goes on in a new file: some ten thousand closings.
 MAX_AUDIT_BYTES = 8 << 20
 #: Commits since a crash that are looked at.
@@ -112,8 +124,9 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
         HistoryError: git refused, or others changed the branch again and again. The redo record stays.
     """
     branch = refuse_elsewhere(home)
-    with _git_mark(home) as died_at:
-        merge = _Redo(home, record, dict(texts), branch, died_at)
+    own, shared = _split(home, record, texts)
+    with git_mark(home.root, home.machine) as died_at:
+        merge = _Redo(home, record, own, branch, died_at)
         for _ in range(_ATTEMPTS):
             done = merge.attempt()
             if done:
@@ -126,7 +139,62 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
             raise HistoryError(
                 f"other git commands kept changing {branch} in {home.root}. Try again when they are done"
             )
+    _keep_shared(home, shared, at=record["at"])
     return merge.commit, merge.left_alone
+
+
+def write_shared(home: Home) -> list[PlacedText]:
+    """Write the texts that wait for shared folders. What cannot be written now waits on, and says why.
+
+    A text whose folder is shared no more is set aside for a person. The home's own write is done before, so nothing
+    here is an error of it.
+    """
+    if not is_waiting(home):
+        return []
+    placed: list[PlacedText] = []
+    try:
+        if elsewhere(home):
+            return []
+        with marked_git(home):
+            placed = write_waiting(home)
+        for number, one in enumerate(placed):
+            if one.homeless is not None:
+                set_aside.keep(home, one.path, one.homeless.wanted.text, at=one.homeless.at, number=number)
+                drop(home, one.homeless)
+        if files := [{"path": one.path, "commit": one.commit} for one in placed if one.commit]:
+            audit(home, {"ts": clock.now().isoformat(), "actor": "sharing", "message": "shared", "files": files})
+    except (HomeError, OSError) as error:
+        return [*placed, PlacedText(path=SHARED, problem=f"texts for shared projects wait: {error}")]
+    return placed
+
+
+def _split(
+    home: Home, record: Mapping[str, Any], texts: Mapping[str, str]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """Return the texts that the home itself keeps, and rows of those for shared folders.
+
+    A folder may have become a shared one since the record was written.
+    """
+    rows = list(record.get("shared", ()))
+    registered = submodules(home) if any(path.startswith(f"{SHARED}/") for path in texts) else {}
+    found = {path for path in texts if shared_folder(home, path, registered)}
+    before = {item["path"]: item["before"] for item in record["files"]}
+    for path in sorted(found):
+        present = _digest_of(home.path(path)) == before[path]
+        base = storage.read_text(home.path(path)) if present else ""
+        said = {"message": f"Update {path}", "trailers": {"Actor": record["audit"].get("actor", "")}}
+        rows.append({"path": path, "base": base, "text": texts[path], **said})
+    return {path: text for path, text in texts.items() if path not in found}, rows
+
+
+def _keep_shared(home: Home, rows: Iterable[Mapping[str, Any]], *, at: float) -> None:
+    """Let the texts of *rows* wait for their shared folders. Where nothing can be signed, a person decides."""
+    for number, row in enumerate(rows):
+        try:
+            keep_waiting(home, SharedText(**row), at=at)
+        except MachineKeyUnusable as error:
+            _log.warning("%s. The text for %s waits in `memory review`", error, row["path"])
+            set_aside.keep(home, row["path"], row["text"], at=at, number=number)
 
 
 def committed(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) -> str:
@@ -333,12 +401,12 @@ class _Redo:
 
 def remove_git_leftovers(home: Home) -> list[str]:
     """Remove what a killed writer's git left, and return its names, relative to git's folder."""
-    return remove_leftovers(home.root, *_deaths(home))
+    return remove_leftovers(home.root, *deaths(home.machine))
 
 
 def blocking_locks(home: Home) -> list[str]:
     """Return git's locks that no running command holds, and that the next write does not remove by itself."""
-    return idle_locks(home.root, *_deaths(home))
+    return idle_locks(home.root, *deaths(home.machine))
 
 
 def commit_by_hand(home: Home, texts: Mapping[str, str], message: str, trailers: Mapping[str, str]) -> None:
@@ -352,7 +420,7 @@ def commit_by_hand(home: Home, texts: Mapping[str, str], message: str, trailers:
         HistoryError: git hides a file now, or refused.
     """
     root, branch = home.root, refuse_elsewhere(home)
-    with _git_mark(home) as died_at:
+    with git_mark(home.root, home.machine) as died_at:
         for _ in range(_ATTEMPTS):
             now = history.snapshot(root, list(texts), staged=True)
             if history.converted(root, list(texts)):
@@ -418,50 +486,16 @@ def remove_record(home: Home) -> None:
 
 
 @contextmanager
-def _git_mark(home: Home) -> Iterator[float | None]:
-    """Mark that git commands of ours run. Yield when the last writer that died in them made its mark, or ``None``.
-
-    The mark stays behind when this process is killed. It proves that a git lock of that time is ours.
-    """
-    mark, deaths = home.machine / "committing", _deaths(home)
-    remove_git_leftovers(home)
-    # A young lock is judged later, by the times of the writers that may have left it.
-    kept = deaths if holds_locks_of(home.root, *deaths) else ()
-    staged = mark.with_name(f"{mark.name}.tmp") if kept else mark
-    storage.stage(staged, " ".join(map(str, (*kept, time.time()))).encode())
-    if kept:  # a kill between two steps must leave the old mark
-        os.utime(staged, (kept[0], kept[0]))
-        storage.replace(staged, mark)
-    yield deaths[0] if deaths else None
-    if not holds_locks_of(home.root, *kept):
-        mark.unlink()
-
-
-def _deaths(home: Home) -> tuple[float, ...]:
-    """Return when the writers began that died since git had no lock of theirs, the first one first.
-
-    The mark bears the time of the first, and holds those of the last ones.
-    """
-    mark = home.machine / "committing"
-    try:
-        words = storage.read_state(mark).decode("ascii", "replace").split()[-_MOST_DEATHS:]
-        first = mark.stat().st_mtime
-    except FileNotFoundError:
-        return ()
-    return (first, *(float(word) for word in words if word.replace(".", "", 1).isdecimal()))
-
-
-@contextmanager
 def marked_git(home: Home) -> Iterator[None]:
     """Mark that git commands of ours run which are no commit, under the home's lock.
 
     Locks that a killed run of them left are removed first, as soon as they are old enough to be known as ours.
     """
     until = time.monotonic() + 2 * ORPHAN_GIT_LOCK_S
-    while (home.machine / "committing").exists() and holds_locks(home.root) and time.monotonic() < until:
+    while (home.machine / GIT_MARK).exists() and holds_locks(home.root) and time.monotonic() < until:
         remove_git_leftovers(home)
         time.sleep(0.05)
-    with _git_mark(home):
+    with git_mark(home.root, home.machine):
         yield
 
 

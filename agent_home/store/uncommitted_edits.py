@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import storage
-from ..documents.check import markdown_files
 from ..errors import DocumentInvalid, GuardRefused
 from ..git import history
 from ..home import Home
 from ..screening.personal_text import LocatedFinding
 from ..screening.service import ScreeningService
 from ..settings import MANIFEST
+from ..sharing.folders import own_markdown_files
 
 __all__ = ["failing_edits", "failing_paths", "refuse_failing"]
 
@@ -56,7 +56,7 @@ def failing_edits(home: Home) -> list[LocatedFinding]:
     Raises:
         HistoryError: git is absent or refused.
     """
-    paths = sorted({*markdown_files(home), MANIFEST})
+    paths = sorted({*own_markdown_files(home), MANIFEST})
     screening = ScreeningService(home)
     found: list[LocatedFinding] = []
     for path in sorted(history.dirty(home.root, paths)):

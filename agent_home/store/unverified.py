@@ -59,12 +59,25 @@ def _texts(home: Home, record: Path) -> Iterator[tuple[str, str]]:
         row = json.loads(storage.read_state(record))
         row = json.loads(row["record"]) if "record" in row else row  # an earlier version signed none
         files = list(row["files"])[:_MOST_FILES]
+        shared = list(row.get("shared", ()))[:_MOST_FILES]
     except (OSError, ValueError, KeyError, TypeError):
         return
     for item in files:
         found = _text(home, record.with_name("staging"), item)
         if found:
             yield found
+    yield from filter(None, (_shared_text(home, item) for item in shared))
+
+
+def _shared_text(home: Home, item: Any) -> tuple[str, str] | None:
+    """Return path and text of a row for a shared project, whose text stands in the record itself."""
+    try:
+        path, text = str(item["path"]), str(item["text"])
+        text.encode()
+        memory_path(home, path)
+    except (ValueError, KeyError, TypeError, DocumentInvalid):
+        return None
+    return (path, text) if path.isprintable() else None
 
 
 def _text(home: Home, staging: Path, item: Any) -> tuple[str, str] | None:

@@ -69,6 +69,7 @@ COMMANDS = {
     },
     "Safety and health": {
         "pull": ("interfaces.cli.commands.pull:pull", "Merge another clone of this home."),
+        "share": ("interfaces.cli.commands.share:share", "Let several agents share project folders."),
         "trust": ("interfaces.cli.commands.trust:trust", "Decide what pulled files may do here."),
         "guard": ("interfaces.cli.commands.guard:guard", "Scan texts and commits for secrets and attacks."),
         "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),

@@ -46,6 +46,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.outputs.own_place.PlaceIsLink": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,
     "agent_home.errors.NoSuchRevision": 2,
+    "agent_home.errors.NotShareable": 2,
     "agent_home.errors.NotTrustable": 2,
     "interfaces.frameworks.stored_items.ItemRefused": REFUSED,
     "interfaces.service.http.tokens.NoSuchToken": 2,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_home import storage
-from agent_home.documents.check import markdown_files, problems
+from agent_home.documents.check import problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry_merge import conflicting_id
 from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
@@ -32,6 +32,7 @@ from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
+from agent_home.sharing.folders import own_markdown_files
 from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere, tip
 from agent_home.store.proposals import overview, pending_ids
@@ -44,7 +45,7 @@ from ..counts import counted
 from ..hosts.check import hosts_check
 from ..service.settings import ServeSettings
 from .growth import originals_check, packing_check, records_check
-from .state_checks import permissions_check, private_check, special_files_check, state_check
+from .state_checks import permissions_check, private_check, sharing_check, special_files_check, state_check
 from .stored import outputs_check
 
 __all__ = ["Check", "examine", "remedy"]
@@ -92,6 +93,10 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("hook", lambda: _hook(home)),
         ("merge", lambda: _merge(home)),
         ("files", lambda: _files(home)),
+        (
+            "sharing",
+            lambda: (Check(name="sharing", status=status, detail=said) for status, said in sharing_check(home)),
+        ),
         ("forgotten", lambda: _forgotten(home)),
         ("quarantine", lambda: _quarantine(home)),
         ("proposals", lambda: _proposals(home)),
@@ -217,7 +222,7 @@ def _git(home: Home) -> Iterator[Check]:
         files = " ".join(shlex.quote(lock) for lock in locks)
         detail = f"a git command that is gone left locks, and every write waits for them. Remove them: rm {files}"
         yield Check(name="git", status="warning", detail=detail)
-    uncommitted = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
+    uncommitted = history.dirty(home.root, [*own_markdown_files(home), "agent.toml"])
     if uncommitted:
         detail = f"not committed: {', '.join(uncommitted[:5])}. The next write to a file commits it, or commit it now"
         yield Check(name="git", status="warning", detail=detail)

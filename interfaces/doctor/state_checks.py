@@ -15,11 +15,13 @@ from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 from agent_home.machine_key import key_path, machine_key
 from agent_home.screening.private_folders import IGNORE, uncovered
+from agent_home.sharing.folders import shared_folders
+from agent_home.sharing.health import sharing_problems
 from agent_home.store import machine_state, unverified
 
 from ..counts import counted
 
-__all__ = ["permissions_check", "private_check", "special_files_check", "state_check"]
+__all__ = ["permissions_check", "private_check", "sharing_check", "special_files_check", "state_check"]
 
 _Result = tuple[Literal["ok", "info", "warning", "failed"], str]
 #: Most files that are named.
@@ -50,6 +52,14 @@ def private_check(home: Home) -> _Result:
     named = ", ".join(f"{name}/" for name in found)
     detail = f"`git add` would take {named}, because {IGNORE} leaves that out or has an exception for it"
     return "warning", f"{detail}. Correct {IGNORE}, or commit the folder if it belongs into git"
+
+
+def sharing_check(home: Home) -> Iterator[_Result]:
+    """Yield what keeps shared project folders from being used, or how many there are."""
+    found = [f"{problem.file}: {problem.message}" for problem in sharing_problems(home)]
+    yield from (("warning", said) for said in found)
+    if not found:
+        yield "ok", f"{counted(len(shared_folders(home)), 'shared project folder')}"
 
 
 def special_files_check(home: Home) -> _Result:

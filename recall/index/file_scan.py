@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 
 from agent_home.home import Home, is_text
 
@@ -15,7 +16,7 @@ __all__ = ["scan"]
 def scan(home: Home) -> dict[str, tuple[int, int]]:
     """Return ``path -> (modification time in ns, size)`` for every searchable file.
 
-    Links are not followed, because they can lead out of the home or in a circle.
+    Links are not followed, because they can lead out of the home or in a circle. A link that a person agreed to is.
     """
     found: dict[str, tuple[int, int]] = {}
     for name in sorted(ENTRY_FILES):
@@ -25,15 +26,19 @@ def scan(home: Home) -> dict[str, tuple[int, int]]:
             continue
         if stat.S_ISREG(status.st_mode):
             found[name] = (status.st_mtime_ns, status.st_size)
+    links = {f"{home.root}/{place}" for place in home.links}
     for folder, layer in FOLDERS.items():
         parts = (home.root / folder, *(home.root / folder).parents)
-        if any(part.is_symlink() for part in parts if part.is_relative_to(home.root) and part != home.root):
+        inside = (part for part in parts if part.is_relative_to(home.root) and part != home.root)
+        if any(part.is_symlink() for part in inside if str(part) not in links):
             continue  # a pulled link must not show other files of this machine
-        _scan_folder(f"{home.root}/{folder}", folder, layer, found)
+        _scan_folder(f"{home.root}/{folder}", folder, layer, found, links)
     return found
 
 
-def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[int, int]]) -> None:
+def _scan_folder(
+    folder: str, relative: str, layer: str, found: dict[str, tuple[int, int]], links: Collection[str]
+) -> None:
     plain = ".jsonl" if layer == "sessions" else ".md"  # nearly all files, asked of ten thousand
     try:
         entries = os.scandir(folder)
@@ -44,8 +49,8 @@ def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[
             name = entry.name
             if name[0] == "." or not (name.isascii() or is_text(name)):  # `memory check` names the latter
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                _scan_folder(entry.path, f"{relative}/{name}", layer, found)
+            if entry.is_dir(follow_symlinks=False) or (links and entry.path in links):
+                _scan_folder(entry.path, f"{relative}/{name}", layer, found, links)
             elif (name.endswith(plain) or is_searchable(layer, name)) and entry.is_file(follow_symlinks=False):
                 try:
                     status = entry.stat(follow_symlinks=False)

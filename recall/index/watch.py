@@ -311,7 +311,7 @@ class _FolderObserver:
         self._observer.join()
 
     def _folders(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        for folder in (self._home.root, *(self._home.root / name for name in FOLDERS)):
+        for folder in (self._home.root, *(self._home.root / name for name in (*FOLDERS, *self._home.links))):
             path = str(folder) if folder == self._home.root else os.path.realpath(folder)  # a link leads to its files
             try:
                 status = folder.stat()

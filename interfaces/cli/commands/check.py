@@ -26,8 +26,9 @@ def check(context: click.Context, invocation: Invocation) -> None:
     Each line names the file, the line, the rule and the remedy. The exit code is 1 when there is a problem.
     """
     from agent_home.documents.check import RULES, problems
+    from agent_home.sharing.health import sharing_problems
 
-    found = problems(invocation.home)
+    found = [*problems(invocation.home), *sharing_problems(invocation.home)]
     lines = [f"{p.file}:{p.line}: {p.rule}: {p.message}. {_sentence(RULES.get(p.rule, ''))}" for p in found]
     invocation.show({"problems": [dataclasses.asdict(p) for p in found]}, lines or ["no problems"])
     context.exit(FINDINGS if found else 0)

@@ -14,10 +14,12 @@ from agent_home.git import history
 from agent_home.home import Home
 from agent_home.pulling.pull import pull
 from agent_home.screening.quarantine import waiting
+from agent_home.sharing.health import sharing_problems
 from agent_home.store import recovery
 from agent_home.store.gateway import transaction
 from tests.agent_home.pulling.conftest import Push, run_git
 from tests.agent_home.pulling.test_incoming import ATTACK, ENTRY, memory
+from tests.sharing import FORMS, ORION, put
 
 
 def ids(root: Path) -> set[str]:
@@ -146,3 +148,54 @@ def test_a_killed_pull_is_completed(
     assert ids(home.root) == {"KD-7F3A", "KD-0001", "KD-0002"}
     assert run_git(home.root, "merge-base", "--is-ancestor", run_git(other, "rev-parse", "HEAD"), "HEAD") == ""
     assert list((home.machine / "staging").iterdir()) == []
+
+
+def test_the_commit_of_a_shared_submodule_is_taken_and_nothing_of_it_is_fetched(
+    home: Home, now: datetime, tmp_path: Path
+) -> None:
+    project = put(home, "submodule", tmp_path / "elsewhere")
+    other = tmp_path / "other"
+    run_git(home.root, "clone", "-q", str(home.root), str(other))
+    run_git(home.root, "remote", "add", "origin", str(other))
+    moved = "1" * 40
+    run_git(other, "update-index", "--cacheinfo", f"160000,{moved},{ORION}")
+    (other / "Knowledge").mkdir(exist_ok=True)
+    (other / "Knowledge" / "a.md").write_text("# A\n")
+    run_git(other, "add", "Knowledge")
+    run_git(other, "commit", "-q", "--no-verify", "-m", "from elsewhere")
+    before = run_git(project, "rev-parse", "HEAD")
+    pulled = pull(home, "origin", now=now)
+    assert pulled.commit
+    assert (home.root / "Knowledge" / "a.md").read_text() == "# A\n"
+    assert run_git(home.root, "rev-parse", f"HEAD:{ORION}") == moved
+    assert run_git(project, "rev-parse", "HEAD") == before
+    assert moved[:12] in sharing_problems(home)[0].message
+
+
+def test_a_submodule_that_went_on_here_keeps_its_commit(home: Home, now: datetime, tmp_path: Path) -> None:
+    project = put(home, "submodule", tmp_path / "elsewhere")
+    other = tmp_path / "other"
+    run_git(home.root, "clone", "-q", str(home.root), str(other))
+    run_git(home.root, "remote", "add", "origin", str(other))
+    run_git(other, "update-index", "--cacheinfo", f"160000,{'1' * 40},{ORION}")
+    run_git(other, "commit", "-q", "--no-verify", "-m", "from elsewhere")
+    run_git(project, "commit", "-q", "--allow-empty", "-m", "Here")
+    run_git(home.root, "commit", "-q", "--no-verify", "-m", "Here", ORION)
+    assert pull(home, "origin", now=now).commit
+    assert run_git(home.root, "rev-parse", f"HEAD:{ORION}") == run_git(project, "rev-parse", "HEAD")
+    assert pull(home, "origin", now=now).commit is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pull_writes_nothing_into_a_shared_folder(home: Home, now: datetime, tmp_path: Path, form: str) -> None:
+    other = tmp_path / "other"
+    run_git(home.root, "clone", "-q", str(home.root), str(other))
+    run_git(home.root, "remote", "add", "origin", str(other))
+    project = put(home, form, tmp_path / "elsewhere")
+    (other / ORION).mkdir(parents=True)
+    (other / ORION / "NEW.md").write_text("# New\n")
+    run_git(other, "add", ".")
+    run_git(other, "commit", "-q", "--no-verify", "-m", "from elsewhere")
+    with pytest.raises(PullStopped, match="shared here"):
+        pull(home, "origin", now=now)
+    assert not (project / "NEW.md").exists()

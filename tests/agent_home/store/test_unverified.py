@@ -114,3 +114,12 @@ def test_a_write_without_a_machine_key_is_done_all_the_same(home: Home, add_entr
     monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "file" / "state"))
     add_entry("T")
     assert titles(home.root) == ["T"]
+
+
+def test_texts_for_shared_projects_wait_for_review_too(home: Home, add_entry: AddEntry) -> None:
+    rows = [{"path": "Projects/orion/TECH.md", "text": "# Tech\n"}, {"path": "../x", "text": "x"}, {"path": "a.md"}, 7,
+            {"path": "b.md", "text": "\ud800"}]  # fmt: skip
+    record = json.dumps({"at": 1.0, "message": "m", "trailers": {}, "files": [], "shared": rows, "audit": {}})
+    (home.machine / "redo.json").write_text(json.dumps({"mac": "", "record": record}))
+    add_entry("T")
+    assert [(item.path, item.text) for item in set_aside.waiting(home)] == [("Projects/orion/TECH.md", "# Tech\n")]
