@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from unicodedata import normalize
 
+from agent_home.backup.known_backups import known_backups
 from agent_home.documents.entry import ENTRY_ID
 from agent_home.errors import DocumentInvalid
 from agent_home.forgetting.erasure import (
@@ -228,7 +229,8 @@ def forget(
     remaining = [*places(home, target, progress=progress), *_unclear_places(plan)]
     return ForgetResult(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
-        warnings=(*notes, *_left_uncommitted(home, done), *_not_here(plan), *_out_of_reach(home)),
+        warnings=(*notes, *_left_uncommitted(home, done), *_not_here(plan), *_out_of_reach(home),
+                  *_in_backups(home, before)),
     )  # fmt: skip
 
 
@@ -320,6 +322,14 @@ def _out_of_reach(home: Home) -> Iterator[str]:
         yield (
             f"remote {name} ({address}) may have the text. After a purge, push with --force and make new clones. "
             "A fetch or pull before that brings the text back"
+        )
+
+
+def _in_backups(home: Home, found: Sequence[Occurrence]) -> Iterator[str]:
+    for folder, made in known_backups(home).items() if found else ():
+        yield (
+            f"the backup of {made[:10]} in {folder} may have the text. `memory backup {folder}` takes it out. Older "
+            "copies of that folder keep it"
         )
 
 
