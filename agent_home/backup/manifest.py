@@ -247,6 +247,8 @@ class _ManifestRows:
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row by its first key."""
+        if not isinstance(row, dict) or not row:
+            raise TypeError(f"{row!r} is no row")
         self._adders[next(iter(row))](row)
 
     def history(self, said: Mapping[str, Any]) -> BackupHistory:

@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from guard.lazy_regex import lazy_regex
+
 from .. import storage
 from ..consent.signed_record import moved_record
 from ..errors import GitFailed, MachineKeyUnusable
@@ -43,6 +45,13 @@ _EXECUTABLE = 0o700
 _MOST_NAMED = 20
 #: Largest record of this machine that is signed anew.
 _MAX_RECORD_BYTES = 64 << 20
+#: Commands of git that fail where the history is at fault.
+_JUDGING = frozenset({"fsck", "index-pack", "log", "update-ref"})
+#: What git says where it is not the history that is at fault.
+_NOT_WRITTEN = lazy_regex(
+    r"No space left|Disk quota|Read-only file system|Permission denied|Input/output error|write (?:failure|error)"
+    r"|(?:unable|failed|could not|cannot) (?:to )?(?:write|create|store)|Unable to create|sha1 file"
+)
 #: In the name of a folder in which a home is built.
 _BUILDING = ".restoring-"
 
@@ -161,7 +170,7 @@ class _Building:
     """A home that is being built in *place* and will be *root*."""
 
     def __init__(self, folder: Path, manifest: BackupManifest, place: Path, root: Path) -> None:
-        self._folder, self._manifest, self._place = folder, manifest, place
+        self._folder, self._manifest, self._place, self._root = folder, manifest, place, root
         self._store = ContentStore(folder)
         state = WORKTREE_STATE if manifest.history is None else f".git/{STATE}"
         self._machine, self._final_machine = place / state, root / state
@@ -172,12 +181,16 @@ class _Building:
 
         Raises:
             BackupDamaged: git does not accept the history.
+            RestoreFailed: git cannot write.
         """
         history = self._manifest.history
         assert history is not None  # noqa: S101 - asked before
         try:
             make_repository(self._place, history, [self._store.path(pack.digest) for pack in self._manifest.packs])
         except GitFailed as error:
+            # Git says why it refuses an object. On a full disk it may have no place to say anything.
+            if error.command not in _JUDGING or not error.reason or _NOT_WRITTEN.search(error.reason):
+                raise RestoreFailed(self._root, str(error)) from error
             raise BackupDamaged(self._folder, f"has a history that git refuses. Nothing was made: {error}") from error
 
     def copy_files(self, left_out: Collection[str], progress: BackupProgress) -> None:

@@ -13,7 +13,6 @@ from agent_home.home import Home
 from agent_home.outputs.store import store_output
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-
 from tests.conftest import NOW
 
 from ..conftest import AddEntry, Git

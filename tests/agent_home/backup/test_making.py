@@ -118,9 +118,7 @@ def test_tombstones_of_a_restored_home_still_recognise_what_was_forgotten(
     assert "Blue Heron" not in written.path.read_text()
 
 
-def test_new_commits_come_as_a_pack_of_their_own(
-    home: Home, add_entry: AddEntry, target: Path, now: datetime
-) -> None:
+def test_new_commits_come_as_a_pack_of_their_own(home: Home, add_entry: AddEntry, target: Path, now: datetime) -> None:
     packs = backup(home, target, now=now).manifest.packs
     add_entry("Grey goose")
     more = backup(home, target, now=now).manifest.packs
@@ -243,9 +241,7 @@ def test_a_fault_at_any_change_leaves_a_whole_backup(
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-def test_a_first_backup_that_was_killed_is_continued(
-    used: Home, target: Path, now: datetime, failing: Faults
-) -> None:
+def test_a_first_backup_that_was_killed_is_continued(used: Home, target: Path, now: datetime, failing: Faults) -> None:
     words = ("backup", str(target), "--home", str(used.root), "--now", now.isoformat())
     for at in (3, 9, 20, 40, 80):
         code, _, _, errors = failing.run(*words, fault="kill", at=at)
