@@ -111,6 +111,7 @@ class _Run:
         self._began_ns = time.time_ns()
         self._seen: dict[str, _Seen] = {}
         self._unread: dict[str, LeftOut] = {}
+        self._known = frozenset(() if old is None else (file.digest for file in old.contents()))
         self._planned: dict[str, int] = {}
         self._bytes = 0
 
@@ -118,13 +119,12 @@ class _Run:
         """Copy everything, and return the result with the new manifest."""
         manifest, found = self._read(now)
         old = {} if self._old is None else self._old.files
-        known = set() if self._old is None else {file.digest for file in self._old.contents()}
         same = sum(file.path in old and old[file.path].digest == file.digest for file in manifest.files.values())
         written = self._planned if self._store is None else self._store.written
         return BackupReport(
             folder=self._folder, manifest=manifest, new=len(manifest.files) - same, unchanged=same,
             removed=len(old.keys() - manifest.files.keys()), written=sum(written.values()),
-            mended=len(written.keys() & known), left_out=(*found.left_out, *self._unread.values()),
+            mended=len(written.keys() & self._known), left_out=(*found.left_out, *self._unread.values()),
         )  # fmt: skip
 
     def finish(self, manifest: BackupManifest) -> None:
@@ -229,7 +229,7 @@ class _Run:
         return changed_ns < self._began_ns - _UNSURE_NS
 
     def _plan(self, digest: str, size: int) -> None:
-        if self._old is None or digest not in {file.digest for file in self._old.contents()}:
+        if digest not in self._known:
             self._planned[digest] = size
 
 

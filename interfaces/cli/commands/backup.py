@@ -44,9 +44,9 @@ _MAX_LINES = 30
 @click.option("--dry-run", is_flag=True, help="Print what would be copied, and write nothing.")
 @click.pass_context
 def backup(context: click.Context, invocation: Invocation, folder: Path, *, verify: bool, dry_run: bool) -> None:
-    """Copy the whole home into the folder DIR, or bring an earlier copy there up to date.
+    """Copy the whole home into a folder, or check the copy.
 
-    The copy has everything that git does not carry as well: transcripts, outputs, checkpoints, quarantine, the audit,
+    An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts, outputs, checkpoints, quarantine, the audit,
     uncommitted edits, all branches and stashes. Only what changed is copied. What the home has lost or forgotten leaves
     the copy too. A backup that is killed, or finds the disk full, leaves the earlier one as it was.
 
@@ -93,9 +93,9 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
 def restore_home(
     context: click.Context, invocation: Invocation, folder: Path, root: Path, *, dry_run: bool, partial: bool
 ) -> None:
-    """Make the home NEW_HOME from the backup in DIR.
+    """Make a home again from a backup.
 
-    NEW_HOME is a folder that is not there yet, or an empty one. Every file is checked before anything is visible there.
+    DIR is the backup. NEW_HOME is a folder that is not there yet, or an empty one. Every file is checked before anything is visible there.
     A restore that is killed leaves nothing in NEW_HOME.
 
     The backup may come from anybody. Its history is checked by git, no setting or hook of it is taken over, and nothing

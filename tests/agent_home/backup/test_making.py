@@ -22,7 +22,7 @@ from agent_home.lock import hold
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill.forget import forget
-from tests.torture.faults import Faults, faults, missing
+from tests.torture.faults import Fault, Faults, faults, missing
 
 from ..conftest import AddEntry, Git
 from .conftest import State
@@ -222,7 +222,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("fault", ["kill", "full"])
 def test_a_fault_at_any_change_leaves_a_whole_backup(
-    used: Home, target: Path, tmp_path: Path, now: datetime, failing: Faults, state: State, fault: str
+    used: Home, target: Path, tmp_path: Path, now: datetime, failing: Faults, state: State, fault: Fault
 ) -> None:
     words = ("backup", str(target), "--home", str(used.root), "--now", now.isoformat())
     backup(used, target, now=now)
@@ -230,7 +230,7 @@ def test_a_fault_at_any_change_leaves_a_whole_backup(
     assert code == 0, errors
     for at in range(1, changes + 1, max(1, changes // 24)):
         (used.root / "Knowledge" / "note.md").write_text(f"note {at}\n")
-        code, _, _, errors = failing.run(*words, fault=fault, at=at)  # type: ignore[arg-type]
+        code, _, _, errors = failing.run(*words, fault=fault, at=at)
         assert whole(target), (at, errors)
         assert "Traceback" not in errors
         if fault == "full":

@@ -23,7 +23,7 @@ from agent_home.home import Home
 from agent_home.machine_key import key_path
 from agent_home.settings import MANIFEST, load_manifest
 from agent_home.store.unverified import FOLDER
-from tests.torture.faults import Faults, faults, missing
+from tests.torture.faults import Fault, Faults, faults, missing
 
 from ..conftest import AddEntry, Git
 from .conftest import State
@@ -329,20 +329,14 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("fault", ["kill", "full"])
 def test_a_fault_at_any_change_leaves_no_part_of_a_home(
-    used: Home, target: Path, tmp_path: Path, now: datetime, failing: Faults, state: State, fault: str
+    used: Home, target: Path, tmp_path: Path, now: datetime, failing: Faults, state: State, fault: Fault
 ) -> None:
     backup(used, target, now=now)
     again = tmp_path / "again"
     code, changes, _, errors = failing.run("restore-home", str(target), str(tmp_path / "undisturbed"))
     assert code == 0, errors
     for at in range(1, changes + 1, max(1, changes // 24)):
-        code, _, _, errors = failing.run(
-            "restore-home",
-            str(target),
-            str(again),
-            fault=fault,
-            at=at,  # type: ignore[arg-type]
-        )
+        code, _, _, errors = failing.run("restore-home", str(target), str(again), fault=fault, at=at)
         assert "Traceback" not in errors
         if again.exists():
             assert state(Home(again)) == state(used), at
