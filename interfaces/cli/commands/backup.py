@@ -46,14 +46,17 @@ _MAX_LINES = 30
 def backup(context: click.Context, invocation: Invocation, folder: Path, *, verify: bool, dry_run: bool) -> None:
     """Copy the whole home into a folder, or check the copy.
 
-    An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts, outputs, checkpoints, quarantine, the audit,
-    uncommitted edits, all branches and stashes. Only what changed is copied. What the home has lost or forgotten leaves
-    the copy too. A backup that is killed, or finds the disk full, leaves the earlier one as it was.
+    An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts,
+    outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes. Only what changed is
+    copied. What the home has lost or forgotten leaves the copy too. A backup that is killed, or finds the disk full,
+    leaves the earlier one as it was.
 
-    DIR is a new folder, or one with a backup of this home. It lies outside of the home, best on another disk. Its files
-    are readable by you alone and are not encrypted. The search index is not copied, because it is made again. With
-    --verify the exit code is 1 when a file of the backup is damaged or missing. Without it, the exit code is 1 when a
-    file of the home could not be read. `memory restore-home` makes a home of the copy.
+    DIR is a new folder, or one with a backup of this home. It lies outside of the home, best on another disk. Its
+    files are readable by you alone and are not encrypted. The search index is not copied, because it is made again.
+    `memory restore-home` makes a home of the copy.
+
+    With --verify the exit code is 1 when a file of the backup is damaged or missing. Without it, the exit code is 1
+    when a file of the home could not be read.
     """
     folder = surroundings().folder / folder.expanduser()
     if verify and dry_run:
@@ -95,11 +98,11 @@ def restore_home(
 ) -> None:
     """Make a home again from a backup.
 
-    DIR is the backup. NEW_HOME is a folder that is not there yet, or an empty one. Every file is checked before anything is visible there.
-    A restore that is killed leaves nothing in NEW_HOME.
+    DIR is the backup. NEW_HOME is a folder that is not there yet, or an empty one. Every file is checked before
+    anything is visible there. A restore that is killed leaves nothing in NEW_HOME.
 
-    The backup may come from anybody. Its history is checked by git, no setting or hook of it is taken over, and nothing
-    is written outside of NEW_HOME. What a person agreed to on the machine of the backup counts in NEW_HOME if that was
+    The backup may come from anybody. Git checks its history, no setting or hook of it is taken over, and nothing is
+    written outside of NEW_HOME. What a person agreed to on the machine of the backup counts in NEW_HOME if that was
     this machine and user. Otherwise it waits in `memory trust` and `memory review`. A damaged backup is refused, exit
     code 7, unless --partial leaves the damaged files out, exit code 1.
     """
