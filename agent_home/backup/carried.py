@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -126,6 +127,8 @@ def _add_folder(found: HomeFiles, folder: Path, inside: str) -> None:
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:  # it went meanwhile
+        return
     except OSError as error:
         found.left_out.append(LeftOut(path=inside or ".", reason=error.strerror or "cannot be read", unread=True))
         return
@@ -133,17 +136,21 @@ def _add_folder(found: HomeFiles, folder: Path, inside: str) -> None:
     if inside and not entries:
         found.folders.append(inside.removesuffix("/"))
     for entry in entries:
-        path = f"{inside}{entry.name}"
-        if problem := path_problem(path):
-            found.left_out.append(LeftOut(path=path, reason=problem))
-        elif entry.is_symlink():
-            _add_link(found, path, Path(entry.path))
-        elif entry.is_dir(follow_symlinks=False):
-            _add_folder(found, Path(entry.path), f"{path}/")
-        elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            found.files[path] = Path(entry.path)
-        else:
-            found.left_out.append(LeftOut(path=path, reason="is no file"))
+        with suppress(FileNotFoundError):  # it went meanwhile
+            _add_entry(found, entry, f"{inside}{entry.name}")
+
+
+def _add_entry(found: HomeFiles, entry: os.DirEntry[str], path: str) -> None:
+    if problem := path_problem(path):
+        found.left_out.append(LeftOut(path=path, reason=problem))
+    elif entry.is_symlink():
+        _add_link(found, path, Path(entry.path))
+    elif entry.is_dir(follow_symlinks=False):
+        _add_folder(found, Path(entry.path), f"{path}/")
+    elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+        found.files[path] = Path(entry.path)
+    else:
+        found.left_out.append(LeftOut(path=path, reason="is no file"))
 
 
 def _is_passed_over(path: str) -> bool:

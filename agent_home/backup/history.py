@@ -79,8 +79,11 @@ def new_objects(root: Path, new: BackupHistory, old: BackupHistory | None) -> It
     return home_client(root).chunks("pack-objects", *options, stdin=asked.encode())
 
 
-def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path]) -> None:
-    """Make *root* a repository with *history*. Git checks every object of *packs*. No file of the home is written.
+def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *, strict: bool) -> None:
+    """Make *root* a repository with *history*. No file of the home is written.
+
+    Git checks that every object is there. A *strict* check also refuses objects that git takes for malformed or
+    dangerous, which a home may have from another program.
 
     Raises:
         HistoryError: git refused, or objects are missing.
@@ -90,7 +93,7 @@ def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path]) -
     git.change("init", "--quiet", f"--initial-branch={branch}", f"--object-format={history.object_format}")
     for pack in packs:
         with storage.open_plain(pack) as file:
-            git.change("index-pack", "--stdin", "--strict", stdin=file)
+            git.change("index-pack", "--stdin", *(["--strict"] if strict else []), stdin=file)
     lines = "".join(f"create {ref.name} {ref.id}\n" for ref in history.refs if ref.name != "HEAD")
     if lines:
         git.change(*_NO_REFLOG, "update-ref", "--stdin", stdin=lines.encode("utf-8", "surrogateescape"))
@@ -100,7 +103,7 @@ def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path]) -
     for commit in history.stashes:
         subject = git.text("log", "-1", "--format=%s", commit).strip()
         git.change("stash", "store", "-m", subject or "stash", commit)
-    git.query("fsck", "--full", "--no-dangling", "--no-progress")
+    git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     _fill_staging_area(git, history)
 
 

@@ -166,6 +166,7 @@ class _Run:
         self._unread.clear()
         found = home_files(home, pending=pending)
         files = {file.path: file for file in self._files(found)}
+        files = self._kept(found) | files
         history = read_history(home.root)
         return BackupManifest(
             home=home_name(home), name=home.manifest.name, made=now.isoformat(), machine=str(home.machine.resolve()),
@@ -199,23 +200,29 @@ class _Run:
                 yield file
 
     def _file(self, path: str, place: Path) -> BackupFile | None:
+        """Copy a file that is not in the backup yet. One that cannot be read is left out."""
         try:
-            with storage.open_plain(place) as file:
-                status = os.fstat(file.fileno())
-                state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-                if (seen := self._seen.get(path)) and seen.state == state and self._is_settled(status.st_ctime_ns):
-                    return seen.file
-                digest, size = digest_of(file)
-                if self._store is None:
-                    self._plan(digest, size)
-                elif not self._store.holds(digest, size):
-                    file.seek(0)
-                    digest, size = self._store.add(parts(file))
+            file = storage.open_plain(place)
         except FileNotFoundError:  # it went meanwhile
             return None
-        except PermissionError as error:
-            self._unread[path] = LeftOut(path=path, reason=error.strerror or "cannot be read", unread=True)
+        except OSError as error:
+            self._leave_out(path, error)
             return None
+        with file:
+            status = os.fstat(file.fileno())
+            state = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            if (seen := self._seen.get(path)) and seen.state == state and self._is_settled(status.st_ctime_ns):
+                return seen.file
+            try:
+                digest, size = digest_of(file)
+            except OSError as error:  # the disk of the home is damaged
+                self._leave_out(path, error)
+                return None
+            if self._store is None:
+                self._plan(digest, size)
+            elif not self._store.holds(digest, size):
+                file.seek(0)
+                digest, size = self._store.add(parts(file))
         made = BackupFile(
             path=path, size=size, digest=digest, executable=bool(status.st_mode & 0o100), mtime_ns=status.st_mtime_ns
         )
@@ -223,6 +230,18 @@ class _Run:
         self._bytes += size
         self._say("copying", len(self._seen), self._bytes)
         return made
+
+    def _leave_out(self, path: str, error: OSError) -> None:
+        self._unread[path] = LeftOut(path=path, reason=error.strerror or "cannot be read", unread=True)
+
+    def _kept(self, found: HomeFiles) -> dict[str, BackupFile]:
+        """Return the earlier copies of what cannot be read now. They may be the last ones."""
+        unread = [*self._unread, *(item.path.removesuffix("/") for item in found.left_out if item.unread)]
+        old = {} if self._old is None else self._old.files
+        if not unread or not old:
+            return {}
+        folders = tuple("" if path == "." else f"{path}/" for path in unread)
+        return {path: file for path, file in old.items() if path in unread or path.startswith(folders)}
 
     def _is_settled(self, changed_ns: int) -> bool:
         """Return whether a file that changed then shows a later change by its times."""

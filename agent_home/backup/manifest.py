@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ MANIFEST_NAME = "manifest.jsonl"
 _FORMAT, _VERSION = "agent-home backup", 1
 #: Purpose of the signature.
 _PURPOSE = "backup"
+#: Largest manifest that is read: millions of files.
+_MAX_BYTES = 1 << 30
 #: A longer line is no row of ours: a path has 4096 bytes, and JSON writes each as up to six characters.
 _MAX_LINE_BYTES = 128 << 10
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -195,6 +198,8 @@ def _sealed_lines(path: Path) -> tuple[list[bytes], bool]:
     digest, lines = hashlib.sha256(), []
     last = b""
     with storage.open_plain(path) as file:
+        if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+            raise ValueError(f"it has more than {_MAX_BYTES} bytes")
         while line := file.readline(_MAX_LINE_BYTES):
             if last:
                 digest.update(last)

@@ -186,7 +186,8 @@ class _Building:
         history = self._manifest.history
         assert history is not None  # noqa: S101 - asked before
         try:
-            make_repository(self._place, history, [self._store.path(pack.digest) for pack in self._manifest.packs])
+            packs = [self._store.path(pack.digest) for pack in self._manifest.packs]
+            make_repository(self._place, history, packs, strict=not self._manifest.own)
         except GitFailed as error:
             # Git says why it refuses an object. On a full disk it may have no place to say anything.
             if error.command not in _JUDGING or not error.reason or _NOT_WRITTEN.search(error.reason):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from agent_home.settings import MANIFEST
 
 from ...answers import backup_answer, damage_answer, restored_answer
 from ...counts import counted
@@ -64,15 +67,18 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     if verify:
         from agent_home.backup.verification import verify_backup
 
-        checked = verify_backup(folder, progress=_progress())
+        with _progress() as progress:
+            checked = verify_backup(folder, progress=progress)
         invocation.show({"folder": str(folder), **damage_answer(checked)}, _checked_lines(checked))
         context.exit(FINDINGS if checked.damaged else 0)
     from agent_home.backup.making import backup as back_up
     from recall.hot_state import settle_hot_state
 
     home = invocation.home
-    settle_hot_state(home)
-    report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=_progress())
+    if not dry_run:
+        settle_hot_state(home)
+    with _progress() as progress:
+        report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=progress)
     for item in report.left_out:
         invocation.warn(f"{item.path} is not in the backup: {item.reason}")
     invocation.show({**backup_answer(report), "dry_run": dry_run}, _report_lines(report, dry_run=dry_run))
@@ -112,30 +118,40 @@ def restore_home(
     here = surroundings().folder
     folder, root = here / folder.expanduser(), here / root.expanduser()
     try:
-        done = restore(folder, root, dry_run=dry_run, partial=partial, progress=_progress())
+        with _progress() as progress:
+            done = restore(folder, root, dry_run=dry_run, partial=partial, progress=progress)
     except BackupDamaged as error:
         if not (invocation.as_json and error.files):
             raise
         invocation.warn(str(error))
         invocation.show({"home": None, "damaged": [{"path": f.path, "problem": f.problem} for f in error.files]}, [])
         context.exit(exit_code(error) or 0)
+    outer = next((place for place in done.root.parents if (place / MANIFEST).is_file()), None)
+    if outer is not None:
+        invocation.warn(f"{done.root} is inside the home {outer}. The two share nothing")
     invocation.show({**restored_answer(done), "dry_run": dry_run}, _restored_lines(done, dry_run=dry_run))
     context.exit(FINDINGS if done.missing else 0)
 
 
-def _progress() -> BackupProgress | None:
-    """Return what says on a terminal how far the work is, or ``None`` where nobody reads it."""
+@contextmanager
+def _progress() -> Iterator[BackupProgress | None]:
+    """Yield what says on a terminal how far the work is, or ``None`` where nobody reads it."""
     if not sys.stderr.isatty():
-        return None
-    told = 0.0
+        yield None
+        return
+    told, line = 0.0, ""
 
     def progress(step: str, files: int, size: int) -> None:
-        nonlocal told
+        nonlocal told, line
         if time.monotonic() - told >= _BETWEEN_S:
-            told = time.monotonic()
-            write_progress(f"{step}: {files} files, {_megabytes(size)}   ", done=False)
+            told, line = time.monotonic(), f"{step}: {files} files, {_megabytes(size)}".ljust(len(line))
+            write_progress(line, done=False)
 
-    return progress
+    try:
+        yield progress
+    finally:
+        if line:
+            write_progress(line, done=True)
 
 
 def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:

@@ -73,7 +73,7 @@ def test_a_repository_of_the_other_format_comes_back(tmp_path: Path, git: Git) -
     (tmp_path / "pack").write_bytes(b"".join(chunks))
     again = tmp_path / "again"
     again.mkdir()
-    make_repository(again, found, [tmp_path / "pack"])
+    make_repository(again, found, [tmp_path / "pack"], strict=True)
     assert read_history(again) == found
 
 
@@ -86,4 +86,4 @@ def test_a_pack_that_lacks_objects_is_refused(home: Home, tmp_path: Path, add_en
     again = tmp_path / "again"
     again.mkdir()
     with pytest.raises(GitFailed):
-        make_repository(again, history(home), [tmp_path / "pack"])
+        make_repository(again, history(home), [tmp_path / "pack"], strict=True)

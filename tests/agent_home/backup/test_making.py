@@ -6,10 +6,12 @@ import os
 import threading
 from collections.abc import Iterator
 from datetime import datetime
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
 
+from agent_home import storage
 from agent_home.backup.backup_folder import held_backup
 from agent_home.backup.errors import BackupBusy, BackupFailed, BackupRefused
 from agent_home.backup.known_backups import known_backups
@@ -200,6 +202,24 @@ def test_what_cannot_be_carried_is_named(home: Home, target: Path, tmp_path: Pat
         "Knowledge/pipe", "Knowledge/out.md", "Projects/tool/.git", ".git/agent-home/of-tomorrow.json",
     }  # fmt: skip
     assert [item.path for item in report.unread] == [".git/agent-home/of-tomorrow.json"]
+
+
+def test_an_earlier_copy_of_what_cannot_be_read_stays(
+    used: Home, target: Path, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = backup(used, target, now=now).manifest
+
+    def unreadable(path: Path) -> BufferedReader:
+        if path.name == "USER.md":
+            raise OSError(5, "Input/output error", str(path))
+        return storage_open(path)
+
+    storage_open = storage.open_plain
+    monkeypatch.setattr(storage, "open_plain", unreadable)
+    report = backup(used, target, now=now)
+    assert [(item.path, item.reason) for item in report.unread] == [("USER.md", "Input/output error")]
+    assert report.manifest.files["USER.md"] == before.files["USER.md"]
+    assert whole(target)
 
 
 def test_the_home_remembers_where_its_backups_are(home: Home, target: Path, now: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -22,6 +23,7 @@ from agent_home.consent.settings_in_effect import accept_settings
 from agent_home.home import Home
 from agent_home.machine_key import key_path
 from agent_home.settings import MANIFEST, load_manifest
+from agent_home.store.machine_state import hold_home
 from agent_home.store.unverified import FOLDER
 from tests.torture.faults import Fault, Faults, faults, missing
 
@@ -95,6 +97,30 @@ def test_a_home_on_a_detached_head_and_one_without_a_commit_come_back(
     assert (empty / ".git" / "HEAD").read_text() == "ref: refs/heads/fresh\n"
     listed = subprocess.run(["git", "ls-files"], cwd=empty, check=True, capture_output=True, text=True).stdout
     assert "MEMORY.md" in listed
+
+
+def test_a_home_without_git_comes_back(home: Home, target: Path, tmp_path: Path, now: datetime) -> None:
+    (home.root / ".git" / "agent-home").rename(tmp_path / "state")
+    shutil.rmtree(home.root / ".git")
+    (tmp_path / "state").rename(home.root / ".memory")
+    made = backup(home, target, now=now)
+    assert (made.left_out, made.manifest.history) == ((), None)
+    again = Home(restore_home(target, tmp_path / "again").root)
+    assert (again.machine / "salt").read_bytes() == (home.root / ".memory" / "salt").read_bytes()
+    assert (again.root / "MEMORY.md").read_bytes() == (home.root / "MEMORY.md").read_bytes()
+
+
+def test_a_linked_work_tree_comes_back_as_a_home_of_its_own(
+    home: Home, target: Path, tmp_path: Path, now: datetime, git: Git
+) -> None:
+    git("worktree", "add", "-q", "-b", "linked", str(tmp_path / "linked"))
+    linked = Home(tmp_path / "linked")
+    with hold_home(linked):
+        pass
+    backup(linked, target, now=now)
+    again = Home(restore_home(target, tmp_path / "again").root)
+    assert (again.root / ".git" / "HEAD").read_text() == "ref: refs/heads/linked\n"
+    assert (again.machine / "salt").read_bytes() == (linked.machine / "salt").read_bytes()
 
 
 def test_consents_count_on_the_machine_that_gave_them(
@@ -210,7 +236,7 @@ def test_a_ref_that_names_nothing_is_refused(
 
 
 def test_a_history_with_an_object_that_git_refuses_is_refused(
-    home: Home, target: Path, tmp_path: Path, now: datetime, forge: Forge, git: Git
+    home: Home, target: Path, tmp_path: Path, now: datetime, elsewhere: Callable[[], None], git: Git
 ) -> None:
     """Git's own check finds a tree with a folder ``.git``, which a checkout would write into."""
     blob = git("hash-object", "-w", "MEMORY.md").strip()
@@ -223,8 +249,12 @@ def test_a_history_with_an_object_that_git_refuses_is_refused(
     commit = git("-c", "user.name=E", "-c", "user.email=e@e", "commit-tree", "-m", "x", tree).strip()
     git("branch", "evil", commit)
     backup(home, target, now=now)
+    mine = restore_home(target, tmp_path / "mine")  # it lies in this user's own home already
+    assert mine.manifest.own
+    elsewhere()
     with pytest.raises(BackupDamaged, match="git refuses"):
         restore_home(target, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_nothing_of_the_old_repository_becomes_a_setting_or_a_program(
