@@ -95,6 +95,11 @@ def earlier_backup(home: Home, folder: Path) -> BackupManifest | None:
         raise BackupRefused(
             f"{folder} holds the backup of another home ({manifest.name}, {manifest.machine}). Name another folder"
         )
+    if manifest is not None and _is_copy(home, manifest):
+        raise BackupRefused(
+            f"{folder} holds the backup of the home with the state in {manifest.machine}. That home is still there, "
+            f"and {home.root} is a copy of it. Name another folder"
+        )
     return manifest
 
 
@@ -131,6 +136,16 @@ def held_backup(folder: Path, *, to_write: bool) -> Iterator[None]:
         if error.path != path:
             raise
         raise BackupBusy(folder) from error
+
+
+def _is_copy(home: Home, manifest: BackupManifest) -> bool:
+    """Return whether the home that was backed up is still there under another name, so that *home* is a copy of it."""
+    if not manifest.own or manifest.machine == str(home.machine.resolve()):
+        return False
+    try:
+        return storage.read_state(Path(manifest.machine) / "salt").decode("ascii", "replace").strip() == read_salt(home)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_empty(folder: Path) -> bool:

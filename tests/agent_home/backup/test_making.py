@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from datetime import datetime
@@ -24,6 +25,7 @@ from agent_home.lock import hold
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill.forget import forget
+from tests.doomed import ForkServer
 from tests.torture.faults import Fault, Faults, faults, missing
 
 from ..conftest import AddEntry, Git
@@ -190,6 +192,46 @@ def test_the_last_copying_waits_for_a_writer(home: Home, target: Path, now: date
     manifest = read_manifest(target)
     assert manifest is not None
     assert "Knowledge/late.md" in manifest.files
+
+
+#: Adds entries until it is killed.
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from agent_home.documents.entry import Entry
+from agent_home.home import Home
+from agent_home.store.gateway import transaction
+from agent_home.store.transcript import Message, append
+home, now = Home(Path(sys.argv[1])), datetime(2026, 11, 21, tzinfo=UTC)
+for number in range(10_000):
+    append(home, "talk", [Message(session="talk", id=f"m{number}", content=f"Line {number}")], actor="test", now=now)
+    with transaction(home, actor="test", message=f"Add {number}", source="agent", now=now) as edits:
+        entry = Entry(id=edits.new_id("KD", f"Note {number}"), date="2026-11-21", title=f"Note {number}")
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    print(number, flush=True)
+"""
+
+
+def test_git_files_and_transcripts_of_a_backup_fit_together(
+    home: Home, target: Path, tmp_path: Path, now: datetime, forks: ForkServer
+) -> None:
+    writer = forks.start(WRITER, str(home.root))
+    try:
+        for number in range(3):
+            writer.stdout.readline()
+            backup(home, target, now=now)
+            again = restore_home(target, tmp_path / f"again{number}").root
+            status = subprocess.run(
+                ["git", "status", "--porcelain"], cwd=again, capture_output=True, check=True, text=True
+            )
+            assert status.stdout == ""
+            lines = sum(file.read_text().count("\n") for file in again.glob("sessions/*/*/*.jsonl"))
+            entries = (again / "MEMORY.md").read_text().count("2026-11-21 Note ")
+            assert lines - entries in {0, 1}
+    finally:
+        writer.kill_group()
+        writer.close()
 
 
 def test_what_cannot_be_carried_is_named(home: Home, target: Path, tmp_path: Path, now: datetime) -> None:

@@ -27,7 +27,7 @@ from agent_home.store.machine_state import hold_home
 from agent_home.store.unverified import FOLDER
 from tests.torture.faults import Fault, Faults, faults, missing
 
-from ..conftest import AddEntry, Git
+from ..conftest import Git
 from .conftest import State
 
 #: Adds rows to the manifest of a backup, as somebody does who knows the format, and seals it without a signature.
@@ -72,14 +72,14 @@ def test_a_restored_home_is_the_home_that_was_backed_up(
     assert again.root.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_restored_home_goes_on(
-    used: Home, target: Path, tmp_path: Path, now: datetime, add_entry: AddEntry, git: Git
-) -> None:
+def test_a_restored_home_goes_on(used: Home, target: Path, tmp_path: Path, now: datetime) -> None:
     backup(used, target, now=now)
     again = Home(restore_home(target, tmp_path / "again").root)
     subprocess.run(["git", "fsck", "--strict"], cwd=again.root, check=True, capture_output=True)
+    with pytest.raises(BackupRefused, match="is a copy of it"):
+        backup(again, target, now=now)
+    used.root.rename(tmp_path / "retired")
     assert backup(again, target, now=now).new == 2  # records that are signed for the new folder
-    add_entry("Grey goose")
     assert (again.root / ".git" / "hooks" / "pre-commit").exists()
     assert "merge-driver" in (again.root / ".git" / "config").read_text()
 
