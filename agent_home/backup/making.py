@@ -149,7 +149,7 @@ class _Run:
         base, packs = (None, ()) if old is None else (old.history, old.packs)
         if self._store is None:
             return self._manifest(now, base, packs, pending=is_pending(self._home))
-        for _ in self._files(home_files(self._home, pending=True)):
+        for _ in self._files(home_files(self._home)):
             pass
         if (history := read_history(self._home.root)) is not None:
             packs, base = self._packs(history, base, packs), history
@@ -236,7 +236,7 @@ class _Run:
 
     def _kept(self, found: HomeFiles) -> dict[str, BackupFile]:
         """Return the earlier copies of what cannot be read now. They may be the last ones."""
-        unread = [*self._unread, *(item.path.removesuffix("/") for item in found.left_out if item.unread)]
+        unread = {*self._unread, *(item.path.removesuffix("/") for item in found.left_out if item.unread)}
         old = {} if self._old is None else self._old.files
         if not unread or not old:
             return {}
