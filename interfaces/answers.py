@@ -397,7 +397,8 @@ def damage_answer(checked: VerifiedBackup) -> dict[str, Any]:
     manifest = checked.manifest
     return {
         "name": manifest.name, "made": manifest.made, "files": len(manifest.files), "bytes": manifest.bytes,
-        "ok": not checked.damaged, "damaged": [dataclasses.asdict(file) for file in checked.damaged],
+        "own": manifest.own, "ok": not checked.damaged,
+        "damaged": [dataclasses.asdict(file) for file in checked.damaged],
     }  # fmt: skip
 
 

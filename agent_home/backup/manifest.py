@@ -220,8 +220,10 @@ def _manifest(lines: list[bytes], *, own: bool) -> BackupManifest:
         ValueError, KeyError, TypeError, AttributeError: a row is not one that a backup has.
     """
     head = json.loads(lines[0]) if lines else {}
-    if head.get("format") != _FORMAT or head.get("version") != _VERSION:
-        raise ValueError(f"format {head.get('format')!r}, version {head.get('version')!r}")
+    if head.get("format") != _FORMAT:
+        raise ValueError(f"its format is {head.get('format')!r}")
+    if head.get("version") != _VERSION:
+        raise ValueError(f"it has version {head.get('version')!r}, and this program reads version {_VERSION}")
     rows = _ManifestRows()
     for line in lines[1:]:
         rows.add(json.loads(line))

@@ -170,7 +170,7 @@ def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:
 def _checked_lines(checked: VerifiedBackup) -> Iterator[str]:
     manifest = checked.manifest
     said = f"{checked.folder}: {len(manifest.files)} files of {manifest.name}, {_megabytes(manifest.bytes)}"
-    yield f"{said}, made {manifest.made}"
+    yield f"{said}, made {manifest.made}{'' if manifest.own else ' on another machine or by another user'}"
     if not checked.damaged:
         yield "every file was read and is what was backed up"
         return

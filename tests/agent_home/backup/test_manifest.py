@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,6 +74,14 @@ def test_a_manifest_that_is_cut_off_or_changed_anywhere_is_refused(tmp_path: Pat
         path.write_bytes(text)
         with pytest.raises(BackupDamaged, match="damaged manifest"):
             read_manifest(tmp_path)
+
+
+def test_a_manifest_of_another_version_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, ONE)
+    data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1]).replace(b'"version":1', b'"version":2')
+    path.write_bytes(data + json.dumps({"seal": hashlib.sha256(data).hexdigest(), "mac": ""}).encode() + b"\n")
+    with pytest.raises(BackupDamaged, match="version 2, and this program reads version 1"):
+        read_manifest(tmp_path)
 
 
 def test_a_manifest_that_is_a_link_is_refused(tmp_path: Path) -> None:
