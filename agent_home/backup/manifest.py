@@ -301,6 +301,7 @@ class _ManifestRows:
 
     def _ref(self, row: dict[str, Any]) -> None:
         name, kind = _matching(_REF, row["ref"]), _text(row["kind"])
+        os.fsencode(name)  # git's names are bytes
         self.refs.append(BackupRef(name=name, id=_matching(_OBJECT_ID, row["id"]), kind=kind))
 
     def _staged(self, row: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from ..git.hook import install_hook
 from ..git.merge_driver import install_driver
 from ..git_folder import STATE, WORKTREE_STATE
 from ..home import STATE_SHOWN, Home, is_text
+from ..screening.private_folders import cover_private_folders
 from ..settings import MANIFEST
 from .backup_folder import held_backup, real_folder, require_backup
 from .carried import RECORDS, is_known_state
@@ -217,6 +218,7 @@ class _Building:
             home = Home(self._place)
             install_hook(home)
             install_driver(home)
+            cover_private_folders(self._place)
             refresh(self._place)
         for folder in sorted(self._folders):
             storage.sync_folder(folder)

@@ -5,6 +5,7 @@ A backup may come from anybody. No name leads out of the home, into git's folder
 
 from __future__ import annotations
 
+import os
 import posixpath
 import unicodedata
 
@@ -23,7 +24,7 @@ def path_problem(path: str) -> str:
 
     Machine state has the names that :meth:`agent_home.home.Home.relative` gives.
     """
-    if not path or "\0" in path or len(path.encode("utf-8", "surrogatepass")) > _MAX_PATH_BYTES:
+    if not _is_name(path):
         return "is no name of a file"
     inner = path.removeprefix(STATE_SHOWN)
     parts = inner.split("/")
@@ -41,7 +42,7 @@ def link_problem(path: str, target: str) -> str:
 
     The target is relative and climbs at its beginning alone, so that no other link on its way changes where it leads.
     """
-    if not target or "\0" in target or target.startswith("/"):
+    if not _is_name(target) or target.startswith("/"):
         return "is a link that leads out of the home"
     parts = target.rstrip("/").split("/")
     climbs = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
@@ -51,6 +52,14 @@ def link_problem(path: str, target: str) -> str:
     if place == "." or place.startswith("../") or place == ".." or path_problem(place):
         return "is a link that leads out of the memory of the home"
     return ""
+
+
+def _is_name(path: str) -> bool:
+    """Return whether a file system can have that name. Bytes that are no UTF-8 are surrogates, as in Python."""
+    try:
+        return bool(path) and "\0" not in path and len(os.fsencode(path)) <= _MAX_PATH_BYTES
+    except UnicodeEncodeError:
+        return False
 
 
 def _plain(name: str) -> str:

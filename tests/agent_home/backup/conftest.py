@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,7 @@ def used(home: Home, git: Git, add_entry: AddEntry) -> Home:
     (home.root / "Projects" / "script.sh").write_text("#!/bin/sh\n")
     (home.root / "Projects" / "script.sh").chmod(0o755)
     (home.root / "Knowledge" / "empty").mkdir(parents=True)
+    Path(os.fsdecode(os.fsencode(home.root / "Knowledge") + b"/caf\xe9.md")).write_text("not UTF-8\n")
     (home.root / "Projects" / "latest.md").symlink_to("../USER.md")
     (home.root / "SOUL.md").write_text("staged\n")
     git("add", "SOUL.md")

@@ -290,7 +290,7 @@ def test_a_fault_at_any_change_leaves_a_whole_backup(
     backup(used, target, now=now)
     code, changes, _, errors = failing.run(*words)
     assert code == 0, errors
-    for at in range(1, changes + 1, max(1, changes // 24)):
+    for at in range(1, changes + 1, max(1, changes // 16)):
         (used.root / "Knowledge" / "note.md").write_text(f"note {at}\n")
         code, _, _, errors = failing.run(*words, fault=fault, at=at)
         assert whole(target), (at, errors)

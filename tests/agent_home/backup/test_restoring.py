@@ -230,6 +230,7 @@ def test_a_name_that_leads_elsewhere_is_refused(
         [{"folder": "MEMORY.md/below"}],
         [{"ref": "refs/heads/../../config", "id": "0" * 40, "kind": "commit"}, {"ref": "x", "id": "", "kind": ""}],
         [{"ref": "refs/heads/a\ncreate refs/heads/b", "id": "0" * 40, "kind": "commit"}],
+        [{"ref": "refs/heads/\ud800", "id": "0" * 40, "kind": "commit"}],
         [{"staged": "../outside", "mode": "100644", "id": "0" * 40}],
         [{"unknown": 1}],
         [{"file": "big.md", "size": -1, "sha256": "0" * 64, "mode": "0600", "mtime_ns": 0}],
@@ -387,7 +388,7 @@ def test_a_fault_at_any_change_leaves_no_part_of_a_home(
     again = tmp_path / "again"
     code, changes, _, errors = failing.run("restore-home", str(target), str(tmp_path / "undisturbed"))
     assert code == 0, errors
-    for at in range(1, changes + 1, max(1, changes // 24)):
+    for at in range(1, changes + 1, max(1, changes // 16)):
         code, _, _, errors = failing.run("restore-home", str(target), str(again), fault=fault, at=at)
         assert "Traceback" not in errors
         if again.exists():
