@@ -23,6 +23,7 @@ __all__ = [
     "create",
     "make_folder",
     "open_file",
+    "open_plain",
     "open_to_append",
     "read_bytes",
     "read_state",
@@ -95,6 +96,21 @@ def open_file(path: Path) -> BufferedReader:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(mode):
             raise NotAFile(errno.EINVAL, _NOT_A_FILE, str(path))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """Open a regular file to read it, and never what a link leads to. It may have several names.
+
+    Raises:
+        OSError: there is no such file. ``ELOOP`` is the error of a link and of what is no file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _require_regular(descriptor, path, one_name=False)
     except OSError:
         os.close(descriptor)
         raise

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from unicodedata import normalize
 
+from agent_home.backup.known_backups import known_backups
 from agent_home.documents.entry import ENTRY_ID
 from agent_home.errors import DocumentInvalid
 from agent_home.forgetting.erasure import (
@@ -233,7 +234,7 @@ def forget(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
         warnings=(
             *notes, *_left_uncommitted(home, done), *done.waiting, *_not_here(plan), *_out_of_reach(home),
-            *_shared_by_others(home, before),
+            *_shared_by_others(home, before), *_in_backups(home, before),
         ),
     )  # fmt: skip
 
@@ -336,6 +337,14 @@ def _shared_by_others(home: Home, before: Sequence[Occurrence]) -> Iterator[str]
             kept = f"The history of {shared.repository}, its remotes" if shared.repository else "Copies"
             unknown = "and the memory of other agents may have the text, and were not searched"
             yield f"{shared.place} is shared. {kept} {unknown}"
+
+
+def _in_backups(home: Home, found: Sequence[Occurrence]) -> Iterator[str]:
+    for folder, made in known_backups(home).items() if found else ():
+        yield (
+            f"the backup of {made[:10]} in {folder} may have the text. `memory backup {folder}` takes it out. Older "
+            "copies of that folder keep it"
+        )
 
 
 def _not_here(plan: RemovalPlan) -> Iterator[str]:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agent_home.backup.making import BackupReport
+    from agent_home.backup.restoring import RestoredHome
+    from agent_home.backup.verification import VerifiedBackup
     from agent_home.checkpoints.checkpoint import Checkpoint
     from agent_home.events.event import LoggedEvent
     from agent_home.imports import ImportReport
@@ -29,11 +32,13 @@ if TYPE_CHECKING:
     from .memory_markers import IngestedMarkers
 
 __all__ = [
+    "backup_answer",
     "checkpoint_answer",
     "cited_answer",
     "closed_all_answer",
     "closed_answer",
     "content_answer",
+    "damage_answer",
     "event_answer",
     "finished_answer",
     "hot_item_answer",
@@ -45,6 +50,7 @@ __all__ = [
     "prompt_answer",
     "pruned_answer",
     "remembered_answer",
+    "restored_answer",
     "search_answer",
     "status_answer",
     "status_file_answer",
@@ -380,3 +386,34 @@ def status_answer(status: HomeStatus) -> dict[str, Any]:
         "waiting_for_a_person": status.waiting,
         "degraded": list(status.degraded),
     }
+
+
+def backup_answer(report: BackupReport) -> dict[str, Any]:
+    """Return a backup that was made or planned. ``bytes`` is the size of all of it."""
+    manifest = report.manifest
+    return {
+        "folder": str(report.folder), "made": manifest.made, "files": len(manifest.files), "new": report.new,
+        "unchanged": report.unchanged, "removed": report.removed, "written_bytes": report.written,
+        "bytes": manifest.bytes, "mended": report.mended,
+        "left_out": [dataclasses.asdict(item) for item in report.left_out],
+    }  # fmt: skip
+
+
+def damage_answer(checked: VerifiedBackup) -> dict[str, Any]:
+    """Return a backup that was checked, with every file that is damaged or missing in it."""
+    manifest = checked.manifest
+    return {
+        "name": manifest.name, "made": manifest.made, "files": len(manifest.files), "bytes": manifest.bytes,
+        "own": manifest.own, "ok": not checked.damaged,
+        "damaged": [dataclasses.asdict(file) for file in checked.damaged],
+    }  # fmt: skip
+
+
+def restored_answer(done: RestoredHome) -> dict[str, Any]:
+    """Return a home that was made from a backup. ``own`` is false for a backup of another machine or user."""
+    manifest = done.manifest
+    return {
+        "home": str(done.root), "name": manifest.name, "made": manifest.made, "files": len(manifest.files),
+        "bytes": manifest.bytes, "own": manifest.own, "remotes": dict(manifest.remotes),
+        "not_trusted": list(done.not_trusted), "damaged": [dataclasses.asdict(file) for file in done.missing],
+    }  # fmt: skip

@@ -26,7 +26,16 @@ from agent_home.storage import PRIVATE_FOLDER
 
 from .index.schema import CORRUPTION_ERRORS
 
-__all__ = ["CONTEXT_S", "TOOL_S", "HotItem", "HotState", "HotStateRefused", "drop_hot_state", "hot_state"]
+__all__ = [
+    "CONTEXT_S",
+    "TOOL_S",
+    "HotItem",
+    "HotState",
+    "HotStateRefused",
+    "drop_hot_state",
+    "hot_state",
+    "settle_hot_state",
+]
 
 #: Seconds for which a value lives: context, and results of tools.
 CONTEXT_S, TOOL_S = 3600.0, 1800.0
@@ -137,6 +146,15 @@ class HotState:
 
         return self._run(deleted) if self._path.exists() else 0
 
+    def settle(self) -> None:
+        """Write everything into the file itself.
+
+        Raises:
+            apsw.Error: another process is using it, or it cannot be written.
+        """
+        if self._path.exists():
+            self._run(lambda conn: conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
     def items(self, session_id: str | None = None) -> list[HotItem]:
         """Return the living values of a session, or without one of all sessions, by session, kind and name."""
         return self._rows("1") if session_id is None else self._rows("session = ?", (session_id,))
@@ -224,6 +242,12 @@ def _of(root: Path) -> HotState:
 def hot_state(home: Home) -> HotState:
     """Return the hot state of *home*. A process has one object for each home."""
     return _of(home.root)
+
+
+def settle_hot_state(home: Home) -> None:
+    """Write everything into the file itself, so that a copy of the file has it. A busy file stays as it is."""
+    with suppress(apsw.Error):
+        hot_state(home).settle()
 
 
 def drop_hot_state(home: Home) -> None:

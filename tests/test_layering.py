@@ -43,7 +43,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
         ["events"], ["sharing"], ["store"], ["outputs"], ["checkpoints"],
-        ["creation", "imports", "last_manifest", "pulling"],
+        ["backup", "creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [
         ["collector_pause", "errors", "settings", "text"], ["embedding"], ["index"], ["hot_state", "search"],

@@ -67,6 +67,14 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         {"os.write", "?.rename", "path.unlink"},
     ),
     "agent_home.checkpoints.checkpoint": ("the name of a checkpoint that is being made", {"lock.unlink"}),
+    "agent_home.backup.content_store": (
+        "contents of a backup in a folder that a person names, each under a name of its own",
+        {"os.open", "os.fdopen", "staged.replace", "staged.unlink", "path.unlink", "folder.rmdir"},
+    ),
+    "agent_home.backup.restoring": (
+        "a new home in a folder of its own, which gets its name when it is whole",
+        {"os.open", "os.fdopen", "place.rename", "?.symlink_to", "shutil.rmtree"},
+    ),
     "interfaces.promised_closings": (
         "promises that are a month old, and staged ones",
         {"path.unlink", "staged.unlink"},
@@ -104,6 +112,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
+    "agent_home.backup.history": "the repository of a home that is made from a backup",
     "agent_home.git.commits": "commits of the gateway",
     "agent_home.git.fetching": "a repository of its own for one fetch, and the name of the fetched commit",
     "agent_home.git.packing": "one pack instead of many objects",
@@ -134,6 +143,10 @@ GIT_CHANGES = {
 }  # fmt: skip
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
+    "agent_home.backup.backup_folder": "the mark of a backup, in a folder that a person names",
+    "agent_home.backup.known_backups": "where the backups of this home are, machine state",
+    "agent_home.backup.making": "the manifest of a backup, in a folder that a person names",
+    "agent_home.backup.restoring": "records of this machine, signed for a home that is being made",
     "agent_home.store.branch": "the name of the branch that memory is kept on, machine state, under the lock",
     "agent_home.store.closings": "what this machine closed, machine state that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and machine state, under the lock",

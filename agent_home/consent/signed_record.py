@@ -14,18 +14,16 @@ from .. import storage
 from ..errors import DocumentInvalid, MachineKeyUnusable
 from ..machine_key import sign, verify
 
-__all__ = ["read_record", "try_write_record", "write_record"]
+__all__ = ["moved_record", "read_record", "try_write_record", "write_record"]
 
 
 def read_record(machine: Path, name: str) -> dict[str, Any] | None:
     """Return the record *name* in *machine*, a home's folder of machine state, or ``None`` without a valid one."""
     try:
-        row = json.loads(storage.read_state(_path(machine, name)))
-        body = row["record"]
-        valid = isinstance(body, dict) and verify(f"record {name}", _bytes(machine, body), row["mac"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, DocumentInvalid):
+        data, place = storage.read_state(_path(machine, name)), _place(machine)
+    except (OSError, ValueError, DocumentInvalid):
         return None
-    return body if valid else None
+    return _verified(data, name, place)
 
 
 def write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
@@ -57,8 +55,31 @@ def try_write_record(machine: Path, name: str, record: Mapping[str, Any], *, dur
         return
 
 
+def moved_record(data: bytes, name: str, *, start: str, machine: Path) -> bytes | None:
+    """Return the bytes of the record *name*, signed for the folder *machine*.
+
+    *data* is the record that lay in the folder *start*. Return ``None`` where it did not count there.
+
+    Raises:
+        MachineKeyUnusable: nothing can be signed on this machine.
+    """
+    record = _verified(data, name, start)
+    return None if record is None else _signed(machine, name, record)
+
+
+def _verified(data: bytes, name: str, place: str) -> dict[str, Any] | None:
+    """Return the record in *data* if this machine signed it for the folder *place*, else ``None``."""
+    try:
+        row = json.loads(data)
+        body = row["record"]
+        valid = isinstance(body, dict) and verify(f"record {name}", _bytes(place, body), row["mac"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return body if valid else None
+
+
 def _signed(machine: Path, name: str, record: Mapping[str, Any]) -> bytes:
-    row = {"record": record, "mac": sign(f"record {name}", _bytes(machine, record))}
+    row = {"record": record, "mac": sign(f"record {name}", _bytes(_place(machine), record))}
     return json.dumps(row, ensure_ascii=True, indent=1).encode()
 
 
@@ -66,6 +87,10 @@ def _path(machine: Path, name: str) -> Path:
     return machine / f"{name}.json"
 
 
-def _bytes(machine: Path, record: Mapping[str, Any]) -> bytes:
+def _place(machine: Path) -> str:
+    return str(machine.resolve())
+
+
+def _bytes(place: str, record: Mapping[str, Any]) -> bytes:
     """Return what is signed: the record and the folder it is in, so that it does not count for another home."""
-    return json.dumps([str(machine.resolve()), record], sort_keys=True, ensure_ascii=True).encode()
+    return json.dumps([place, record], sort_keys=True, ensure_ascii=True).encode()

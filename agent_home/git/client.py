@@ -298,14 +298,19 @@ class GitClient:
         for line in listing.splitlines():
             yield int(line) if line.isdecimal() else None
 
+    def chunks(self, *arguments: str, stdin: bytes = b"") -> Iterator[bytes]:
+        """Yield the output of a reading command in parts, as they come and without a size limit."""
+        _refuse_changing(arguments)
+        with self._started(arguments, stdin, None) as output:
+            while chunk := output.read():
+                yield chunk
+
     def fields(self, *arguments: str) -> Iterator[bytes]:
         """Yield the NUL-separated fields that a reading command prints, as they come and without a size limit."""
-        _refuse_changing(arguments)
         rest = b""
-        with self._started(arguments, b"", None) as output:
-            while chunk := output.read():
-                *fields, rest = (rest + chunk).split(b"\0")
-                yield from fields
+        for chunk in self.chunks(*arguments):
+            *fields, rest = (rest + chunk).split(b"\0")
+            yield from fields
         if rest:
             yield rest
 

@@ -65,6 +65,8 @@ COMMANDS: tuple[GitCommand, ...] = (
     GitCommand(words="ls-files", where=_HOME, purpose="tracked and untracked files", safe=_LISTED),
     GitCommand(words="ls-tree", where=_BOTH, purpose="files of a commit", safe=_GRAPH),
     GitCommand(words="merge-base", where=_HOME, purpose="the commit from which a pulled branch went on", safe=_GRAPH),
+    GitCommand(words="pack-objects", where=_HOME, purpose="the history, for `memory backup`",
+               safe="prints objects as they are and writes nothing"),
     GitCommand(words="remote -v", where=_HOME, purpose="addresses that keep an old history",
                safe="prints addresses and contacts none"),
     GitCommand(words="rev-list", where=_BOTH, purpose="which commits reach which", safe=_GRAPH),

@@ -74,6 +74,8 @@ COMMANDS = {
         "guard": ("interfaces.cli.commands.guard:guard", "Scan texts and commits for secrets and attacks."),
         "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),
         "doctor": ("interfaces.cli.commands.doctor:doctor", "Check everything the home needs to work."),
+        "backup": ("interfaces.cli.commands.backup:backup", "Copy the whole home into a folder, or check the copy."),
+        "restore-home": ("interfaces.cli.commands.backup:restore_home", "Make a home again from a backup."),
     },
     "Hosts and programs": {
         "install": ("interfaces.cli.commands.install:install", "Let a chat host use this home."),

@@ -45,7 +45,14 @@ from ..counts import counted
 from ..hosts.check import hosts_check
 from ..service.settings import ServeSettings
 from .growth import originals_check, packing_check, records_check
-from .state_checks import permissions_check, private_check, sharing_check, special_files_check, state_check
+from .state_checks import (
+    backup_check,
+    permissions_check,
+    private_check,
+    sharing_check,
+    special_files_check,
+    state_check,
+)
 from .stored import outputs_check
 
 __all__ = ["Check", "examine", "remedy"]
@@ -78,6 +85,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
+        ("backup", lambda: _grown("backup", backup_check(home))),
         ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home(), _working_folder()))),
         ("outputs", lambda: _grown("outputs", outputs_check(home))),
         ("originals", lambda: _grown("originals", originals_check(home, now))),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from agent_home.backup.known_backups import known_backups
 from agent_home.errors import HistoryError, MachineKeyUnusable
 from agent_home.git.isolation import git_folders
 from agent_home.git.process.special_files import all_special_files, special_files_below
@@ -21,7 +22,9 @@ from agent_home.store import machine_state, unverified
 
 from ..counts import counted
 
-__all__ = ["permissions_check", "private_check", "sharing_check", "special_files_check", "state_check"]
+__all__ = [
+    "backup_check", "permissions_check", "private_check", "sharing_check", "special_files_check", "state_check",
+]  # fmt: skip
 
 _Result = tuple[Literal["ok", "info", "warning", "failed"], str]
 #: Most files that are named.
@@ -38,6 +41,14 @@ def state_check(home: Home) -> Iterator[_Result]:
     if machine_state.is_waiting(home):
         found.append(("info", f"an earlier version left it in {WORKTREE_STATE}. The next write moves it"))
     yield from found or [("ok", f"in {home.machine}, where no pull reaches it")]
+
+
+def backup_check(home: Home) -> _Result:
+    """Return where the newest backup of the home is, as far as this machine knows."""
+    folder, made = next(iter(known_backups(home).items()), ("", ""))
+    if not folder:
+        return "ok", "none that this machine knows. `memory backup DIR` copies the home with what git does not carry"
+    return "ok", f"the newest one was made on {made[:10]} in {folder}"
 
 
 def private_check(home: Home) -> _Result:

@@ -139,3 +139,15 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         storage.read_bytes(tmp_path)
     (tmp_path / "x").write_bytes(b"12345")
     assert (storage.read_bytes(tmp_path / "x"), storage.read_bytes(tmp_path / "x", 2)) == (b"12345", b"12")
+
+
+def test_a_plain_file_is_opened_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "other-name").hardlink_to(tmp_path / "file")
+    with storage.open_plain(tmp_path / "file") as file:
+        assert file.read() == b"x"
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe", "."):
+        with pytest.raises(OSError, match=r"regular file|symbolic link"):
+            storage.open_plain(tmp_path / name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -11,7 +12,15 @@ import pytest
 
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
-from recall.hot_state import CONTEXT_S, TOOL_S, HotState, HotStateRefused, drop_hot_state, hot_state
+from recall.hot_state import (
+    CONTEXT_S,
+    TOOL_S,
+    HotState,
+    HotStateRefused,
+    drop_hot_state,
+    hot_state,
+    settle_hot_state,
+)
 
 TOKEN = "ghp_" + "m1N2b3V4c5X6z7A8s9D0f1G2h3J4k5L6q7W8"
 
@@ -192,3 +201,20 @@ def test_a_damaged_value_is_left_out_and_a_link_is_not_followed(home: Home) -> N
 def test_a_value_that_is_no_text_is_refused(home: Home, value: Any) -> None:
     with pytest.raises(HotStateRefused):
         HotState(home).set_value("s1", "x", value)
+
+
+def test_a_copy_of_the_settled_file_has_everything(home: Home, tmp_path: Path) -> None:
+    settle_hot_state(home)  # there is none yet
+    assert not (home.machine / "hot-state.db").exists()
+    hot_state(home).set_value("s1", "task", "x")
+    settle_hot_state(home)
+    copy = Home(tmp_path / "copy")
+    copy.machine.mkdir(parents=True)
+    (copy.machine / "hot-state.db").write_bytes((home.machine / "hot-state.db").read_bytes())
+    assert HotState(copy).get_context("s1") == {"task": "x"}
+
+
+def test_a_damaged_state_stops_nobody_who_settles_it(home: Home) -> None:
+    home.machine.mkdir(parents=True, exist_ok=True)
+    (home.machine / "hot-state.db").write_bytes(b"no database at all" * 100)
+    settle_hot_state(home)

@@ -61,6 +61,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "ls-files": (("-z",), ("--others", "--exclude-standard", "-z")),
     "ls-tree": (("-r", "-z", "HEAD"),),
     "merge-base": (("HEAD", "merged"),),
+    "pack-objects": (("--stdout", "--revs", "-q"),),
     "remote -v": ((),),
     "rev-list": (("--all",), ("--objects", "--quiet", "HEAD")),
     "rev-parse --git-path hooks": ((),),
@@ -92,6 +93,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "fetch": (("main",),),
 }  # fmt: skip
 INPUT = {
+    "pack-objects": b"HEAD\n",
     "commit": b"A commit\n",
     "fast-import": b"commit refs/heads/proposal\ncommitter A <a@b> 0 +0000\ndata 1\nx\nM 644 inline x\ndata 1\ny\n"
     b"done\n",

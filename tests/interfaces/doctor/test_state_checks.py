@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
+from agent_home.backup.known_backups import note_backup
 from agent_home.home import Home
 from agent_home.machine_key import key_path, machine_key
 from agent_home.store import machine_state
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request, assemble
-from interfaces.doctor.state_checks import permissions_check, special_files_check, state_check
+from interfaces.doctor.state_checks import backup_check, permissions_check, special_files_check, state_check
 
 
 def git(home: Home, *arguments: str) -> None:
@@ -89,3 +91,9 @@ def test_pipes_are_named_wherever_they_lie(home: Home) -> None:
     os.mkfifo(home.root / ".git" / "objects" / "ab" / "cd")
     status, detail = special_files_check(home)
     assert (status, f"rm {home.root}/.git/objects/ab/cd" in detail) == ("failed", True)
+
+
+def test_the_newest_backup_is_named(home: Home, now: datetime) -> None:
+    assert backup_check(home)[1].startswith("none that this machine knows")
+    note_backup(home, Path("/mnt/disk/agent"), now)
+    assert backup_check(home) == ("ok", "the newest one was made on 2026-11-21 in /mnt/disk/agent")

@@ -1,0 +1,162 @@
+"""Carry the history of a home: its objects as packs of git's own, and its refs, stashes and staged files as rows.
+
+A pack holds what the packs before it lack. When something is no longer reachable, such as commits that a purge wrote
+anew, one new pack takes the place of all. So nothing that was forgotten stays in the packs.
+
+A new repository is made from the packs alone. Nothing that a backup says becomes a part of its configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .. import storage
+from ..errors import GitFailed, HistoryError, NoRepository
+from ..git.client import GitClient, home_client
+from ..git.own_folder import own_folders
+from .manifest import BackupHistory, BackupRef, StagedVersion
+
+__all__ = ["MAX_PACKS", "extends", "make_repository", "new_objects", "read_history", "refresh"]
+
+#: Packs after which one new pack takes their place.
+MAX_PACKS = 24
+_NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
+_STASH = "refs/stash"
+#: Exit code of ``git update-index --refresh`` where uncommitted edits remain. The rest is done.
+_NEEDS_UPDATE = 1
+
+
+def read_history(root: Path) -> BackupHistory | None:
+    """Return the state of the repository of the home *root*, or ``None`` where there is none.
+
+    Raises:
+        HistoryError: git refused, or the clone lacks objects.
+    """
+    try:
+        folder = own_folders(root).own
+    except NoRepository:
+        return None
+    git = home_client(root)
+    if git.text("rev-parse", "--is-shallow-repository").strip() == "true":
+        raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow` there, then back up again")
+    said = storage.read_bytes(folder / "HEAD").decode("utf-8", "surrogateescape").strip()
+    head = said.removeprefix("ref: ") if said.startswith("ref: ") else ""
+    stashes = tuple(_stashes(folder))
+    return BackupHistory(
+        head=head, object_format=git.text("rev-parse", "--show-object-format").strip(), stashes=stashes,
+        refs=tuple(_refs(git, detached=not head, without=_STASH if stashes else "")), staged=tuple(_staged(git)),
+    )  # fmt: skip
+
+
+def extends(root: Path, new: BackupHistory, old: BackupHistory) -> bool:
+    """Return whether everything that *old* reached is still reachable in *new*, so that its packs may stay.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    if new.object_format != old.object_format or not old.others <= new.others:
+        return False
+    asked = "".join([*(f"{commit}\n" for commit in sorted(old.commits)), *(f"^{tip}\n" for tip in sorted(new.commits))])
+    try:
+        return not home_client(root).text("rev-list", "--max-count=1", "--stdin", stdin=asked.encode()).strip()
+    except GitFailed:  # a commit is gone
+        return False
+
+
+def new_objects(root: Path, new: BackupHistory, old: BackupHistory | None) -> Iterator[bytes] | None:
+    """Return the parts of a pack with the objects that *new* needs and *old* has not, or ``None`` where there are none.
+
+    Raises:
+        HistoryError: git refused.
+    """
+    have = old or BackupHistory()
+    wanted = sorted((new.commits - have.commits) | (new.others - have.others))
+    if not wanted:
+        return None
+    asked = "".join([*(f"{tip}\n" for tip in wanted), *(f"^{commit}\n" for commit in sorted(have.commits))])
+    options = ("--stdout", "--revs", "--delta-base-offset", "-q")
+    return home_client(root).chunks("pack-objects", *options, stdin=asked.encode())
+
+
+def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *, strict: bool) -> None:
+    """Make *root* a repository with *history*. No file of the home is written.
+
+    Git checks that every object is there. A *strict* check also refuses objects that git takes for malformed or
+    dangerous, which a home may have from another program.
+
+    Raises:
+        HistoryError: git refused, or objects are missing.
+    """
+    git = home_client(root)
+    branch = history.head.removeprefix("refs/heads/") or "main"
+    git.change("init", "--quiet", f"--initial-branch={branch}", f"--object-format={history.object_format}")
+    for pack in packs:
+        with storage.open_plain(pack) as file:
+            git.change("index-pack", "--stdin", *(["--strict"] if strict else []), stdin=file)
+    lines = "".join(f"create {ref.name} {ref.id}\n" for ref in history.refs if ref.name != "HEAD")
+    if lines:
+        git.change(*_NO_REFLOG, "update-ref", "--stdin", stdin=lines.encode("utf-8", "surrogateescape"))
+    for ref in history.refs:
+        if ref.name == "HEAD":
+            git.change(*_NO_REFLOG, "update-ref", "--no-deref", "HEAD", ref.id)
+    for commit in history.stashes:
+        subject = git.text("log", "-1", "--format=%s", commit).strip()
+        git.change("stash", "store", "-m", subject or "stash", commit)
+    git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+    _fill_staging_area(git, history)
+
+
+def refresh(root: Path) -> None:
+    """Let git note which files of the home are as they were committed, once the files are in their places.
+
+    Raises:
+        HistoryError: git refused.
+    """
+    try:
+        home_client(root).change("update-index", "-q", "--refresh")
+    except GitFailed as error:
+        if error.exit_code != _NEEDS_UPDATE:
+            raise
+
+
+def _refs(git: GitClient, *, detached: bool, without: str) -> Iterator[BackupRef]:
+    """Yield the refs that name an object directly, and HEAD where it is *detached*."""
+    listing = git.text(
+        "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
+    )
+    for line in listing.splitlines():
+        oid, kind, name = line.split(" ", 2)
+        if not name.endswith(" symbolic") and name != without:
+            yield BackupRef(name=name, id=oid, kind=kind)
+    if detached:
+        yield BackupRef(name="HEAD", id=git.text("rev-parse", "HEAD").strip(), kind="commit")
+
+
+def _stashes(folder: Path) -> Iterator[str]:
+    """Yield the stashes, oldest first. A reflog alone names all of them."""
+    log = folder / "logs" / "refs" / "stash"
+    if log.is_file():
+        for line in storage.read_bytes(log).splitlines():
+            yield line.split(b" ")[1].decode("ascii", "replace")
+
+
+def _staged(git: GitClient) -> Iterator[StagedVersion]:
+    """Yield the files whose staged version differs from HEAD."""
+    if not git.query("rev-parse", "--verify", "--quiet", "HEAD", empty_on=(1,)).strip():
+        rows = [entry.partition("\t") for entry in git.text("ls-files", "--stage", "-z").split("\0") if entry]
+        found = [(path, *row.split(" ")[:2]) for row, _, path in rows]
+    else:
+        fields = git.text("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD").split("\0")
+        pairs = zip(fields[0::2], fields[1::2], strict=False)
+        found = [(path, *row.split(" ")[1:4:2]) for row, path in pairs if row.split(" ")[4][:1] != "U"]
+    for path, mode, oid in found:
+        yield StagedVersion(path=path, mode=mode, id=oid)
+
+
+def _fill_staging_area(git: GitClient, history: BackupHistory) -> None:
+    if git.query("rev-parse", "--verify", "--quiet", "HEAD", empty_on=(1,)).strip():
+        git.change("read-tree", "HEAD")
+    if history.staged:
+        rows = "".join(f"{file.mode.lstrip('0') or '0'} {file.id}\t{file.path}\0" for file in history.staged)
+        git.change("update-index", "-z", "--index-info", stdin=rows.encode("utf-8", "surrogateescape"))
