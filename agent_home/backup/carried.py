@@ -18,7 +18,17 @@ from ..git_folder import WORKTREE_STATE
 from ..home import STATE_SHOWN, Home
 from .safe_paths import link_problem, path_problem
 
-__all__ = ["CARRIED", "LEFT_OUT", "OF_ONE_MACHINE", "RECORDS", "HomeFiles", "LeftOut", "home_files", "is_known_state"]
+__all__ = [
+    "CARRIED",
+    "LEFT_OUT",
+    "OF_ONE_MACHINE",
+    "RECORDS",
+    "HomeFiles",
+    "LeftOut",
+    "home_files",
+    "is_known_state",
+    "is_record",
+]
 
 #: Machine state that is carried: patterns of paths in its folder, and what they hold.
 CARRIED: Mapping[str, str] = {
@@ -47,14 +57,18 @@ OF_ONE_MACHINE: Mapping[str, str] = {
     "refused-settings.json": "settings that a person refused",
     "seen-head.json": "the commit that was seen last",
     "settings.json": "settings that a person agreed to",
+    "shared-links.json": "links to shared projects that a person agreed to",
+    "shared-texts/*": "texts that wait for a shared project",
+    "status-files.jsonl": "STATUS.md files on that machine that name outputs",
     "shown-proposals.json": "proposals that a person has seen",
     "trusted-keys.json": "keys whose signed commits count",
     "vouched-decisions.json": "decisions of others that count",
 }
-#: Those of them that are signed for the folder they lie in.
-RECORDS = frozenset(
-    {"refused-settings", "seen-head", "settings", "shown-proposals", "trusted-keys", "vouched-decisions"}
-)
+#: Those of them that are signed for the folder they lie in, as patterns without their ending.
+RECORDS = frozenset({
+    "refused-settings", "seen-head", "settings", "shared-links", "shared-texts/*", "shown-proposals", "trusted-keys",
+    "vouched-decisions",
+})  # fmt: skip
 #: Machine state that stays behind, and why.
 LEFT_OUT: Mapping[str, str] = {
     "*.lock": "locks",
@@ -71,6 +85,7 @@ LEFT_OUT: Mapping[str, str] = {
     "moved": "a mark of this version",
     "packed.json": "when git's objects were packed",
     "packing": "the mark of a packing that runs",
+    "prompts/*": "prompts of runs",
     "screened.json": "computed again",
     "service.*": "the socket of the service",
     "tokens.json": "access of programs over HTTP. Make new ones with `memory token`",
@@ -113,6 +128,11 @@ def is_known_state(path: str, *, own: bool) -> bool:
         return False
     patterns = (*CARRIED, *(OF_ONE_MACHINE if own else ()))
     return any(fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def is_record(path: str) -> bool:
+    """Return whether the machine state *path* is signed for the folder that it lies in."""
+    return any(fnmatchcase(path, f"{pattern}.json") for pattern in RECORDS)
 
 
 def _is_waiting(path: str) -> bool:

@@ -30,7 +30,7 @@ from ..home import STATE_SHOWN, Home, is_text
 from ..screening.private_folders import cover_private_folders
 from ..settings import MANIFEST
 from .backup_folder import held_backup, real_folder, require_backup
-from .carried import RECORDS, is_known_state
+from .carried import is_known_state, is_record
 from .content_store import ContentStore, parts
 from .errors import BackupDamaged, BackupRefused, DamagedFile, RestoreFailed
 from .history import make_repository, refresh
@@ -228,7 +228,7 @@ class _Building:
         inner = path.removeprefix(STATE_SHOWN)
         if inner == path:
             return self._place / path
-        counts = is_known_state(inner, own=self._manifest.own) and inner.removesuffix(".json") not in RECORDS
+        counts = is_known_state(inner, own=self._manifest.own) and not is_record(inner)
         return self._machine / inner if counts else None
 
     def _copy(self, file: BackupFile, target: Path) -> None:
@@ -265,15 +265,17 @@ class _Building:
 
     def _sign_records(self) -> None:
         """Sign the records of this machine for the new folder, if they counted in the old one."""
-        for name in sorted(RECORDS):
-            file = self._manifest.files.get(f"{STATE_SHOWN}{name}.json")
-            if file is None:
+        for path, file in sorted(self._manifest.files.items()):
+            inner = path.removeprefix(STATE_SHOWN)
+            if inner == path or not is_record(inner):
                 continue
+            name = inner.removesuffix(".json")
             with storage.open_plain(self._store.path(file.digest)) as content, suppress(MachineKeyUnusable):
                 data = content.read(_MAX_RECORD_BYTES)
                 signed = moved_record(data, name, start=self._manifest.machine, machine=self._final_machine)
                 if signed is not None:
-                    storage.stage(self._machine / f"{name}.json", signed)
+                    self._make_folder((self._machine / inner).parent)
+                    storage.stage(self._machine / inner, signed)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import TypedDict, Unpack
 
 from guard.text.terminal_codes import without_terminal_codes
@@ -41,6 +41,8 @@ _PROBED_BYTES = 8192
 _CONTROLS = bytes({*range(32), 127} - {*b"\a\b\t\n\v\f\r\x1b"})
 _MOST_CONTROLS, _FEW_CONTROLS = 0.04, 16
 _MOST_INLINE_BYTES = 16 << 10
+#: Ids that are tried before one in no order: 4 096 outputs may have the same time.
+_MOST_ATTEMPTS = 64
 _HELD = "the guard holds its summary back: {}"
 Progress = Callable[[int], None]
 
@@ -260,9 +262,12 @@ def _one_line(text: str) -> str:
 
 
 def _recorded(home: Home, found: StoredOutput, now: datetime) -> StoredOutput:
-    """Write the record of *found* under a new id, and return it."""
-    while True:
-        named = replace(found, id=new_output_id(now, secrets.token_hex(4)))
+    """Write the record of *found* under a new id, and return it. Ids of one second are in the order of their time."""
+    for attempt in count():
+        digits = (
+            f"{now.microsecond:05x}{secrets.token_hex(2)[1:]}" if attempt < _MOST_ATTEMPTS else secrets.token_hex(4)
+        )
+        named = replace(found, id=new_output_id(now, digits))
         path = require_own(home, home.root / record_path(named.id))
         if not path.exists():
             break

@@ -162,3 +162,15 @@ def test_a_damaged_record_is_told_and_counted_apart(home: Home, now: datetime, m
     found = output_stats(home)
     assert (found.outputs, found.damaged) == (1, 1)
     assert sorted(read) == sorted([kept.id, broken.id] * 2)
+
+
+def test_outputs_of_one_second_are_listed_newest_first(home: Home, now: datetime) -> None:
+    made = [store_output(home, [b"x"], now=now + timedelta(microseconds=70_000 * number)).id for number in range(12)]
+    assert [output.id for output in outputs(home)] == made[::-1]
+
+
+def test_more_outputs_than_ids_in_order_have_the_same_time(
+    home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_home.outputs.store._MOST_ATTEMPTS", 0)
+    assert len({store_output(home, [b"x"], now=now).id for _ in range(20)}) == 20

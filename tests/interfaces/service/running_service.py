@@ -29,7 +29,10 @@ __all__ = [
     "run_memory", "running", "until",
 ]  # fmt: skip
 
-MEMORY = "from interfaces.entry import main; main()"
+#: A shell that runs tests in the background ignores Ctrl-C for all of its processes.
+MEMORY = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from interfaces.entry import main; main()"
+)
 #: Nobody waits so long; a busy machine may.
 PATIENCE_S = 60.0
 
