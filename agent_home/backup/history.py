@@ -16,6 +16,7 @@ from ..errors import GitFailed, HistoryError, NoRepository
 from ..git.client import GitClient, home_client
 from ..git.own_folder import own_folders
 from .manifest import BackupHistory, BackupRef, StagedVersion
+from .safe_paths import path_problem
 
 __all__ = ["MAX_PACKS", "extends", "make_repository", "new_objects", "read_history", "refresh"]
 
@@ -125,7 +126,7 @@ def _refs(git: GitClient, *, detached: bool, without: str) -> Iterator[BackupRef
     listing = git.text(
         "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
     )
-    for line in listing.splitlines():
+    for line in filter(None, listing.split("\n")):
         oid, kind, name = line.split(" ", 2)
         if not name.endswith(" symbolic") and name != without:
             yield BackupRef(name=name, id=oid, kind=kind)
@@ -151,7 +152,8 @@ def _staged(git: GitClient) -> Iterator[StagedVersion]:
         pairs = zip(fields[0::2], fields[1::2], strict=False)
         found = [(path, *row.split(" ")[1:4:2]) for row, path in pairs if row.split(" ")[4][:1] != "U"]
     for path, mode, oid in found:
-        yield StagedVersion(path=path, mode=mode, id=oid)
+        if not path_problem(path):  # the file itself is named among those that are left out
+            yield StagedVersion(path=path, mode=mode, id=oid)
 
 
 def _fill_staging_area(git: GitClient, history: BackupHistory) -> None:

@@ -25,10 +25,10 @@ from ..store.recovery import is_pending, recover
 from .backup_folder import earlier_backup, held_backup, home_name, made_folder, real_folder, refuse_place
 from .carried import HomeFiles, LeftOut, home_files
 from .content_store import ContentStore, digest_of, parts
-from .errors import BackupFailed
+from .errors import BackupDamaged, BackupFailed
 from .history import MAX_PACKS, extends, new_objects, read_history
 from .known_backups import note_backup
-from .manifest import MANIFEST_NAME, BackupFile, BackupHistory, BackupManifest, manifest_lines
+from .manifest import MANIFEST_NAME, BackupFile, BackupHistory, BackupManifest, manifest_lines, read_manifest
 
 __all__ = ["BackupProgress", "BackupReport", "backup"]
 
@@ -141,6 +141,11 @@ class _Run:
             )
         staged = self._folder / f"{MANIFEST_NAME}.tmp"
         storage.stage(staged, b"".join(manifest_lines(manifest)))
+        try:
+            read_manifest(self._folder, staged.name)
+        except BackupDamaged as error:  # something in the home that no backup may name
+            storage.remove(staged)
+            raise BackupFailed(self._folder, f"it could not be read back ({error})") from error
         storage.replace(staged, self._folder / MANIFEST_NAME)
         self._store.drop_others({file.digest for file in manifest.contents()})
 

@@ -42,7 +42,11 @@ _MAX_BYTES = 1 << 30
 _MAX_LINE_BYTES = 128 << 10
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REF = re.compile(r"(?:HEAD|refs/[^\s\x00-\x1f\x7f~^:?*\[\\]+)")
+#: What git allows in a name: only white space of ASCII is none.
+_REF = re.compile(r"(?:HEAD|refs/[^\x00-\x20\x7f~^:?*\[\\]+)")
+#: Nanoseconds of a time that a file system can hold.
+_MOST_NS = 1 << 66
+_FOREIGN_REFS = ("refs/replace/", "refs/remotes/")
 _MODE = re.compile(r"0{6}|100644|100755|120000|160000")
 _FORMATS = frozenset({"sha1", "sha256"})
 
@@ -146,14 +150,16 @@ def manifest_lines(manifest: BackupManifest) -> Iterator[bytes]:
     yield json.dumps({"seal": whole, "mac": mac}).encode() + b"\n"
 
 
-def read_manifest(folder: Path) -> BackupManifest | None:
+def read_manifest(folder: Path, name: str = MANIFEST_NAME) -> BackupManifest | None:
     """Return the manifest of the backup in *folder*, or ``None`` before the first backup was finished.
+
+    *name* is its file.
 
     Raises:
         BackupDamaged: the manifest is cut off or changed, or names something that no home may hold.
     """
     try:
-        lines, own = _sealed_lines(folder / MANIFEST_NAME)
+        lines, own = _sealed_lines(folder / name)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -231,7 +237,7 @@ def _manifest(lines: list[bytes], *, own: bool) -> BackupManifest:
     return BackupManifest(
         home=_text(head["home"]), name=_text(head["name"]), made=_text(head["made"]), machine=_text(head["machine"]),
         files=rows.files, links=rows.links, folders=tuple(rows.folders), packs=tuple(rows.packs),
-        history=None if head["git"] is None else rows.history(head["git"]), own=own,
+        history=None if head["git"] is None else rows.history(head["git"], own=own), own=own,
         remotes={_text(name): _text(address) for name, address in head["remotes"].items()},
     )  # fmt: skip
 
@@ -258,13 +264,18 @@ class _ManifestRows:
             raise TypeError(f"{row!r} is no row")
         self._adders[next(iter(row))](row)
 
-    def history(self, said: Mapping[str, Any]) -> BackupHistory:
-        """Return the history of a repository whose HEAD and format *said* names."""
+    def history(self, said: Mapping[str, Any], *, own: bool) -> BackupHistory:
+        """Return the history of a repository whose HEAD and format *said* names.
+
+        A stranger's replacements of objects would change what a person's git shows, and its remote branches would tell
+        that something was pushed. They stay behind unless the backup is this user's *own*.
+        """
         if said["object_format"] not in _FORMATS:
             raise ValueError(f"objects of the format {said['object_format']!r}")
+        refs = tuple(ref for ref in self.refs if own or not ref.name.startswith(_FOREIGN_REFS))
         return BackupHistory(
             head=_matching(_REF, said["head"]) if said["head"] else "", object_format=said["object_format"],
-            refs=tuple(self.refs), stashes=tuple(self.stashes), staged=tuple(self.staged),
+            refs=refs, stashes=tuple(self.stashes), staged=tuple(self.staged),
         )  # fmt: skip
 
     def refuse_overlaps(self) -> None:
@@ -317,7 +328,7 @@ class _ManifestRows:
 
 def _file_of(path: str, row: Mapping[str, Any]) -> BackupFile:
     size, mtime_ns = row["size"], row["mtime_ns"]
-    if type(size) is not int or type(mtime_ns) is not int or not 0 <= size < 1 << 62 or abs(mtime_ns) >= 1 << 62:
+    if type(size) is not int or type(mtime_ns) is not int or not 0 <= size < 1 << 62 or abs(mtime_ns) >= _MOST_NS:
         raise ValueError(f"size {size!r} and time {mtime_ns!r} of {path!r}")
     return BackupFile(
         path=path, size=size, digest=_matching(_DIGEST, row["sha256"]), executable=row["mode"] == "0700",

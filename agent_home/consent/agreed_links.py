@@ -14,13 +14,14 @@ from pathlib import Path
 from ..home_location import MANIFEST
 from .signed_record import read_record, write_record
 
-__all__ = ["SHARED", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
+__all__ = ["ALL_LEVELS", "SHARED", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
 
 #: The one folder of a home that several agents may share, as a whole or one project of it.
 SHARED = "Projects"
 _RECORD = "shared-links"
-#: Levels below the target in which no home may lie, and most folders that are looked at.
-_LEVELS, _MOST_FOLDERS = 2, 2_000
+#: Levels below the target in which no home may lie whenever it is read, and when a person agrees; and most folders that
+#: are looked at. Deeper homes that come later are not searched (``recall.index.file_scan``).
+_LEVELS, ALL_LEVELS, _MOST_FOLDERS = 2, 32, 20_000
 
 
 def is_place(path: str) -> bool:
@@ -56,8 +57,11 @@ def keep_links(machine: Path, links: Mapping[str, str]) -> None:
     write_record(machine, _RECORD, {"links": dict(links)})
 
 
-def target_problem(root: Path, target: Path) -> str:
-    """Return why the real folder *target* may not be shared with the home *root*, or an empty string."""
+def target_problem(root: Path, target: Path, levels: int = _LEVELS) -> str:
+    """Return why the real folder *target* may not be shared with the home *root*, or an empty string.
+
+    Homes are looked for in it *levels* deep.
+    """
     top = Path(os.path.realpath(root))
     if target == top or target in top.parents:
         return "the home itself lies there"
@@ -67,7 +71,7 @@ def target_problem(root: Path, target: Path) -> str:
     if is_git_folder or any(part.casefold() == ".git" for part in target.parts):
         return "it lies in git's folder"
     homes = (folder for folder in (target, *target.parents) if os.path.lexists(folder / MANIFEST))
-    home = next(homes, None) or next(_homes_below(str(target), _LEVELS), None)
+    home = next(homes, None) or next(_homes_below(str(target), levels), None)
     return f"it would share the memory of the home in {home}" if home else ""
 
 
@@ -76,7 +80,7 @@ def _homes_below(folder: str, levels: int, left: list[int] | None = None) -> Ite
     left = [_MOST_FOLDERS] if left is None else left
     try:
         with os.scandir(folder) as entries:
-            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."]
+            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name != ".git"]
     except OSError:
         return
     for path in folders:

@@ -20,6 +20,9 @@ from .yaml_documents import ManifestUnreadable, yaml_documents
 
 __all__ = ["Persona", "read_persona"]
 
+#: Characters of a name.
+_MOST_NAME = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Persona:
@@ -66,6 +69,8 @@ def _named(document: Mapping[str, Any], place: Mapping[str, Any]) -> str:
 
 def _persona(row: Mapping[str, Any], file: str) -> Persona:
     name, memory = str(row["name"]), row.get("memory")
+    if not name.isprintable() or len(name) > _MOST_NAME:
+        raise ManifestUnreadable(f"{file}: {name[:40]!r} is no name. Write 1 to {_MOST_NAME} characters on one line")
     if memory is None:
         return Persona(name=name, enabled=False)
     if not isinstance(memory, Mapping):

@@ -14,6 +14,8 @@ MOST_BYTES = 2 << 20
 #: Levels of lists and mappings. The library in C ends the process when there are too many.
 _MOST_LEVELS = 64
 _MOST_EVENTS = 200_000
+#: References to other parts, and keys that merge such parts. Ten that merge ten each multiply.
+_MOST_ALIASES = 16
 
 
 class ManifestUnreadable(HomeError):
@@ -34,7 +36,7 @@ def yaml_documents(text: str, name: str) -> list[dict[str, Any]]:
     try:
         _require_shallow(yaml.parse(text, loader), name)
         found = list(yaml.load_all(text, loader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         said = " ".join(str(error).split())
         raise ManifestUnreadable(f"{name} is no YAML: {said[:200]}. Correct it") from error
     rows = [row for row in found if isinstance(row, dict)]
@@ -51,10 +53,12 @@ def _require_shallow(events: Iterable[Any], name: str) -> None:
     Raises:
         ManifestUnreadable: it does.
     """
-    level = 0
+    level = aliases = 0
     for count, event in enumerate(events):
         kind = type(event).__name__
+        if kind == "AliasEvent" or getattr(event, "value", "") == "<<":
+            aliases += 1
         level += kind in {"MappingStartEvent", "SequenceStartEvent"}
         level -= kind in {"MappingEndEvent", "SequenceEndEvent"}
-        if level > _MOST_LEVELS or count > _MOST_EVENTS:
+        if level > _MOST_LEVELS or count > _MOST_EVENTS or aliases > _MOST_ALIASES:
             raise ManifestUnreadable(f"{name} is no YAML that is read here: too deep or too many values")

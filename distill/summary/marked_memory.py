@@ -25,6 +25,7 @@ __all__ = ["MarkedMemory", "read_marked"]
 #: Characters of a statement that are kept.
 _MOST_CHARS = 2_000
 _MOST_LABEL_WORDS = 3
+_SPEAKERS = ("assistant", "user", "participant")
 _KINDS: Mapping[Act, ItemKind] = {
     "preference": "preference", "decision": "decision", "lesson": "lesson", "thread": "open_thread", "fact": "fact",
 }  # fmt: skip
@@ -54,9 +55,9 @@ def read_marked(messages: Sequence[Message]) -> MarkedMemory:
     items: dict[str, Item] = {}
     rest, problem = [], ""
     for message in messages:
-        content = unmarked(message.content) if message.role == "assistant" else message.content
+        content = unmarked(message.content) if message.role in _SPEAKERS else message.content
         rest.append(message if content == message.content else replace(message, content=content))
-        if rest[-1] is message:
+        if rest[-1] is message or message.role != "assistant":  # a person pasted what an agent printed
             continue
         try:
             items |= {item.text: item for item in _items(message) if item.text not in items}

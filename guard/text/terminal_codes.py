@@ -8,7 +8,7 @@ from guard.redaction import EditedText, apply_replacements
 
 __all__ = ["without_terminal_codes"]
 
-_CODE = lazy_regex(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[@-Z\\^_])")
+_CODE = lazy_regex(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,65536}(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 def without_terminal_codes(text: str) -> Iterator[EditedText]:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Collection
 
 from agent_home.home import Home, is_text
+from agent_home.home_location import MANIFEST
 
 from .passage import ENTRY_FILES, FOLDERS, is_searchable
 
@@ -41,19 +42,21 @@ def _scan_folder(
 ) -> None:
     plain = ".jsonl" if layer == "sessions" else ".md"  # nearly all files, asked of ten thousand
     try:
-        entries = os.scandir(folder)
+        with os.scandir(folder) as listed:
+            entries = list(listed)
     except OSError:
         return
-    with entries:
-        for entry in entries:
-            name = entry.name
-            if name[0] == "." or not (name.isascii() or is_text(name)):  # `memory check` names the latter
+    if any(entry.name == MANIFEST for entry in entries):  # the home of another agent, which nobody shares
+        return
+    for entry in entries:
+        name = entry.name
+        if name[0] == "." or not (name.isascii() or is_text(name)):  # `memory check` names the latter
+            continue
+        if entry.is_dir(follow_symlinks=False) or (links and entry.path in links):
+            _scan_folder(entry.path, f"{relative}/{name}", layer, found, links)
+        elif (name.endswith(plain) or is_searchable(layer, name)) and entry.is_file(follow_symlinks=False):
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
                 continue
-            if entry.is_dir(follow_symlinks=False) or (links and entry.path in links):
-                _scan_folder(entry.path, f"{relative}/{name}", layer, found, links)
-            elif (name.endswith(plain) or is_searchable(layer, name)) and entry.is_file(follow_symlinks=False):
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except OSError:
-                    continue
-                found[f"{relative}/{name}"] = (status.st_mtime_ns, status.st_size)
+            found[f"{relative}/{name}"] = (status.st_mtime_ns, status.st_size)

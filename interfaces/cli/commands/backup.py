@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -190,7 +191,8 @@ def _restored_lines(done: RestoredHome, *, dry_run: bool) -> Iterator[str]:
         yield "  The backup was made on another machine, or by another user. Consents and keys of that machine do not"
         yield "  count here: see `memory trust` and `memory review`. `memory guard scan --history` screens everything"
     for name, address in manifest.remotes.items():
-        yield f"  The home had the remote {name}: git -C {done.root} remote add {name} {address}"
+        words = shlex.join(["git", "-C", str(done.root), "remote", "add", "--", name, address])
+        yield f"  The home had the remote {name}: {words}"
     if not dry_run:
         yield f"Next: memory doctor --home {done.root}"
 

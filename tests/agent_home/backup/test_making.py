@@ -312,3 +312,39 @@ def test_a_first_backup_that_was_killed_is_continued(used: Home, target: Path, n
     assert whole(target)
     leftovers = [path.name for path in target.rglob("*") if path.name.endswith(".tmp")]
     assert leftovers == []
+
+
+@pytest.mark.parametrize("name", ["x\u00a0y", "a\u2028b", "c\u0085d", "e\u3000f"])
+def test_a_branch_with_an_odd_name_is_carried(home: Home, git: Git, target: Path, now: datetime, name: str) -> None:
+    git("branch", name)
+    backup(home, target, now=now)
+    assert whole(target)
+    manifest = read_manifest(target)
+    assert manifest is not None
+    assert manifest.history is not None
+    assert f"refs/heads/{name}" in {ref.name for ref in manifest.history.refs}
+
+
+def test_a_staged_name_that_is_left_out_and_a_late_time_leave_the_backup_readable(
+    home: Home, git: Git, target: Path, now: datetime
+) -> None:
+    (home.root / ".Memory").mkdir(exist_ok=True)
+    (home.root / ".Memory" / "x").write_text("x")
+    git("add", "-f", ".Memory/x")
+    late = 7_258_118_400  # the year 2200
+    os.utime(home.root / "USER.md", (late, late))
+    backup(home, target, now=now)
+    assert whole(target)
+
+
+def test_a_manifest_that_cannot_be_read_back_replaces_no_earlier_one(
+    home: Home, target: Path, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup(home, target, now=now)
+    before = (target / "manifest.jsonl").read_bytes()
+    monkeypatch.setattr("agent_home.backup.making.manifest_lines", lambda _manifest: [b"{}\n"])
+    (home.root / "USER.md").write_text("changed\n")
+    with pytest.raises(BackupFailed, match="read back"):
+        backup(home, target, now=now)
+    assert (target / "manifest.jsonl").read_bytes() == before
+    assert whole(target)

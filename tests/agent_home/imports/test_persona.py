@@ -51,6 +51,7 @@ def test_the_only_persona_needs_no_name(text: str) -> None:
         (PACK, "other", "no persona 'other'"),
         ("a: 1", "", "no persona with a name"),
         ("name: x\nmemory: true", "", "memory of x is no mapping"),
+        ('name: "evil\\n\\e[31m"\nmemory: {}', "", "is no name"),
         ("name: x\nmemory: {enabled: 'on please'}", "", "memory.enabled of x"),
         ("name: x\nmemory: {seeds: {a: 1}}", "", "memory.seeds of x"),
     ],

@@ -6,6 +6,11 @@ import pytest
 
 from agent_home.imports.yaml_documents import MOST_BYTES, ManifestUnreadable, yaml_documents
 
+#: Each mapping merges ten of the one before.
+MERGED = "a0: &a0 {x: 1}\n" + "\n".join(
+    f"a{level}: &a{level}\n  <<: [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 12)
+)
+
 
 def test_documents_and_the_items_of_a_list_come_one_by_one() -> None:
     text = "a: 1\n---\nkind: List\nitems:\n  - b: 2\n  - 3\n---\n- c\n"
@@ -24,6 +29,9 @@ def test_documents_and_the_items_of_a_list_come_one_by_one() -> None:
         ("[1],\n" * 20_000 + "[", "is no YAML"),
         ("\n".join(f"k{number}: {{a: 1}}" for number in range(60_000)), "too many values"),
         ("a: 2026-99-99", "is no YAML"),
+        ("x: !!bool maybe", "is no YAML"),
+        ("x: !!timestamp 'notatime'", "is no YAML"),
+        (MERGED, "too many values"),
         ("x" * (MOST_BYTES + 1), "larger than 2 MB"),
     ],
 )
