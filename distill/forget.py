@@ -109,6 +109,10 @@ class StructuralWord(ValueError):
         super().__init__(f"the text is part of {name!r}, a name in the structure of the home. Give a longer text")
 
 
+#: Outputs that a warning names.
+_MOST_NAMED = 5
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetResult:
     """The result of :func:`forget`.
@@ -212,8 +216,8 @@ def forget(
     with hold_home(home):
         recover(home)
         redact_waiting(home, lambda path, text: redacted(path, text, target))
+        dropped = drop_outputs(home, target)  # before their records get other names
         _commit_tracked(home, erase(home, target), target, actor)
-        drop_outputs(home, target)
         drop_hot_state(home)
         # what is forgotten has marks in place of personal data, and an original does not have the marks
         drop_originals(home, {turn.source for turn in plan.turns if turn.passages})
@@ -234,7 +238,7 @@ def forget(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
         warnings=(
             *notes, *_left_uncommitted(home, done), *done.waiting, *_not_here(plan), *_out_of_reach(home),
-            *_shared_by_others(home, before), *_in_backups(home, before),
+            *_shared_by_others(home, before), *_in_backups(home, before), *_dropped(dropped),
         ),
     )  # fmt: skip
 
@@ -337,6 +341,13 @@ def _shared_by_others(home: Home, before: Sequence[Occurrence]) -> Iterator[str]
             kept = f"The history of {shared.repository}, its remotes" if shared.repository else "Copies"
             unknown = "and the memory of other agents may have the text, and were not searched"
             yield f"{shared.place} is shared. {kept} {unknown}"
+
+
+def _dropped(outputs: Sequence[str]) -> Iterator[str]:
+    """Name the outputs that are gone, because a compressed content cannot be changed in a place."""
+    if outputs:
+        more = f" and {len(outputs) - _MOST_NAMED} more" if len(outputs) > _MOST_NAMED else ""
+        yield f"outputs that held it were deleted as a whole: {', '.join(outputs[:_MOST_NAMED])}{more}"
 
 
 def _in_backups(home: Home, found: Sequence[Occurrence]) -> Iterator[str]:

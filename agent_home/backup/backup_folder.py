@@ -12,6 +12,7 @@ from .. import storage
 from ..errors import HistoryError, Locked
 from ..git.own_folder import own_folders
 from ..home import Home
+from ..home_location import MANIFEST
 from ..lock import hold
 from ..salt import read_salt
 from .errors import BackupBusy, BackupRefused
@@ -57,6 +58,12 @@ def refuse_place(home: Home, folder: Path) -> None:
     for place in map(real_folder, places):
         if folder == place or place in folder.parents:
             raise BackupRefused(f"{folder} is inside the home {home.root}. Name a folder outside, on another disk")
+    for link, shared in home.links.items():
+        if folder == shared or shared in folder.parents:
+            raise BackupRefused(f"{folder} is in {link}, which others read. Name a folder that nobody shares")
+    around = next((above for above in (folder, *folder.parents) if (above / MANIFEST).is_file()), None)
+    if around is not None:
+        raise BackupRefused(f"{folder} is inside the home {around}, whose git would keep it. Name a folder outside")
     if folder in real_folder(home.root).parents:
         raise BackupRefused(f"the home {home.root} is inside {folder}. Name a folder that does not contain the home")
 

@@ -91,6 +91,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tokens.json": "access of programs over HTTP. Make new ones with `memory token`",
     "worktrees/*": "the state of other work trees",
 }
+#: Levels of folders that are looked into.
+_MOST_LEVELS = 200
 _HIDDEN_OUTPUT = "outputs/"
 
 
@@ -165,6 +167,8 @@ def _add_entry(found: HomeFiles, entry: os.DirEntry[str], path: str) -> None:
         found.left_out.append(LeftOut(path=path, reason=problem))
     elif entry.is_symlink():
         _add_link(found, path, Path(entry.path))
+    elif entry.is_dir(follow_symlinks=False) and path.count("/") >= _MOST_LEVELS:
+        found.left_out.append(LeftOut(path=path, reason=f"is a folder {_MOST_LEVELS} levels deep", unread=True))
     elif entry.is_dir(follow_symlinks=False):
         _add_folder(found, Path(entry.path), f"{path}/")
     elif stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):

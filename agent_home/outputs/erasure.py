@@ -18,9 +18,9 @@ _SHARED = 1 << 16
 
 
 def outputs_with(home: Home, target: RedactionTarget) -> Iterator[StoredOutput]:
-    """Yield the outputs whose compressed content has the target, newest first. A damaged one is left out."""
+    """Yield the outputs whose compressed content or whose id has the target, newest first, but no damaged one."""
     for output in outputs(home):
-        if output.inline is None and _occurs(home, output, target):
+        if target.occurs_in(output.id) or (output.inline is None and _occurs(home, output, target)):
             yield output
 
 
@@ -29,7 +29,8 @@ def drop_outputs(home: Home, target: RedactionTarget) -> list[str]:
     found = list(outputs_with(home, target))
     for output in found:
         (home.root / record_path(output.id)).unlink(missing_ok=True)
-    for digest in dict.fromkeys(output.digest for output in found):
+    used = {output.digest for output in outputs(home)}
+    for digest in dict.fromkeys(output.digest for output in found if output.digest and output.digest not in used):
         drop_content(home, digest)
     return [output.id for output in found]
 

@@ -20,6 +20,8 @@ _HASH = lazy_regex(
     r"|(?<=\b[Cc]ommit )`?[0-9a-f]{7,40}(?![0-9A-Za-z_])"
 )
 _ADDRESS = lazy_regex(r"(?<![\w.~-])[\w.~-]{1,128}#[\w.~-]{1,128}", re.ASCII)
+#: Ids of this program: outputs, checkpoints.
+_OWN = lazy_regex(r"(?<![0-9A-Za-z-])(?:mem|ckpt)-\d{8}-\d{6}(?:-[0-9a-f]{8})?(?![0-9A-Za-z-])")
 _NAMES = "About|Evidence|Origin|Protected|Retires|Sources|State|Superseded-By|Supersedes|Until"
 _FIELD_LINE = lazy_regex(rf"(?m)^[ \t]+(?=(?:{_NAMES}): )[^\n]+$")
 _FIELD = lazy_regex(rf"({_NAMES}): (?:(?! · (?:{_NAMES}):).)*")
@@ -39,6 +41,8 @@ class IdSpan(NamedTuple):
 def id_spans(text: str) -> list[IdSpan]:
     """Return the ids and the fields in *text*, in order and without overlap.
 
+    >>> id_spans("Output: mem-20261129-010353-0a1b2c3d")
+    [IdSpan(start=8, end=36, is_field=False)]
     >>> id_spans("done in 9f8e7d6 (s1#m4)")
     [IdSpan(start=8, end=15, is_field=False), IdSpan(start=17, end=22, is_field=False)]
     """
@@ -48,7 +52,7 @@ def id_spans(text: str) -> list[IdSpan]:
         for field in _FIELD.finditer(text, *line.span())
         if field[1] not in _TEXT_FIELDS
     ]
-    for pattern, sign in ((_ADDRESS, "#"), (_UUID, "-"), (_HASH, "")):
+    for pattern, sign in ((_ADDRESS, "#"), (_UUID, "-"), (_OWN, "-"), (_HASH, "")):
         if sign in text:
             found += [IdSpan(*match.span()) for match in pattern.finditer(text)]
     kept: list[IdSpan] = []

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from agent_home.clock import now as present
 from agent_home.outputs.entry import OutputDamaged
 from agent_home.outputs.reading import OutputFilter, output_content, outputs
+from agent_home.screening.scan.json_values import json_without_values
+from agent_home.screening.service import ScreeningService
 
 from .outputs import Outputs
 
@@ -56,9 +58,14 @@ class ToolMemory:
         if not session_id.strip() or not tool_name.strip():
             raise ToolResultRefused("the session and the tool need names")
         moment = now or present()
+        if not isinstance(result, Mapping):
+            raise ToolResultRefused(f"the result of {tool_name} is {type(result).__name__}. Give a mapping")
         row = {**result, "timestamp": moment.isoformat(), "session_id": session_id}
         try:
-            text = json.dumps(row, ensure_ascii=False, indent=1)
+            text = json.dumps(row, ensure_ascii=False, indent=1, allow_nan=False)
+            if len(text) <= _MOST_SHOWN:  # screened value by value, so that a mark in the place of one leaves JSON
+                clean = json_without_values(ScreeningService(self._home()), json.loads(text), "tool")[0]
+                text = json.dumps(clean, ensure_ascii=False, indent=1)
         except (TypeError, ValueError, RecursionError) as error:
             raise ToolResultRefused(f"the result of {tool_name} is no JSON: {error}") from error
         command, code = result.get("command"), result.get("exit_code")
@@ -85,7 +92,8 @@ def _row(home: Home, output: StoredOutput) -> dict[str, Any]:
         "timestamp": output.ts, "session_id": output.session, "tool_name": output.tool, "command": output.command,
         "exit_code": output.exit_code, "output_id": output.id, "tokens": output.tokens, "summary": output.summary,
     }  # fmt: skip
-    return {**own, **_result(home, output), "output_id": output.id}
+    result = _result(home, output)
+    return {**result, **own, "timestamp": result.get("timestamp", output.ts)}
 
 
 def _result(home: Home, output: StoredOutput) -> dict[str, Any]:

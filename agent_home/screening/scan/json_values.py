@@ -24,9 +24,11 @@ def json_without_values(screening: ScreeningService, value: Any, source: str, *,
     Raises:
         GuardRefused: the guard cannot run, or a text is longer than it reads.
     """
+    lead = f"{name}: " if name else ""
+    if screening.without_values(_PATH, lead + json_text(value), source)[1] == 0:
+        return value, True
     clean = _clean(screening, value, source, name)
-    text = f"{name}: {json_text(clean)}" if name else json_text(clean)
-    return clean, screening.without_values(_PATH, text, source)[1] == 0
+    return clean, screening.without_values(_PATH, lead + json_text(clean), source)[1] == 0
 
 
 def json_text(value: Any) -> str:

@@ -103,6 +103,9 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
     """
     from ...api import AgentHome
 
+    if number is None and "#" in name:  # as a hit of a search names it
+        name, _, digits = name.partition("#")
+        number = int(digits) if digits.isdecimal() else None
     if summary_only and number is not None:
         raise click.UsageError("name --summary-only or --chunk, not both")
     agent = AgentHome(invocation.home, warn=invocation.warn)

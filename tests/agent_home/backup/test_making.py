@@ -348,3 +348,19 @@ def test_a_manifest_that_cannot_be_read_back_replaces_no_earlier_one(
         backup(home, target, now=now)
     assert (target / "manifest.jsonl").read_bytes() == before
     assert whole(target)
+
+
+def test_folders_without_end_are_named_and_stop_nothing(home: Home, target: Path, now: datetime) -> None:
+    deep = home.root / "Knowledge" / "/".join(["a"] * 400)
+    deep.mkdir(parents=True)
+    done = backup(home, target, now=now)
+    assert [one.reason for one in done.left_out if one.unread] == ["is a folder 200 levels deep"]
+    assert whole(target)
+
+
+def test_a_place_in_another_home_is_refused(home: Home, tmp_path: Path, now: datetime) -> None:
+    other = tmp_path / "other"
+    (other / "Archive").mkdir(parents=True)
+    (other / "agent.toml").write_text("")
+    with pytest.raises(BackupRefused, match="inside the home"):
+        backup(home, other / "Archive" / "copy", now=now)

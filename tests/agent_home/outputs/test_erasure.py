@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from agent_home.home import Home
+from agent_home.outputs.blobs import blob_path
 from agent_home.outputs.reading import output_content, outputs
 from agent_home.outputs.store import store_output
 from distill.forget import forget
@@ -28,3 +29,13 @@ def test_a_forgotten_text_is_in_no_output_and_no_hot_state(home: Home, now: date
     assert hot_state(home).get_context("s1") == {}
     hot_state(home).set_value("s1", "task", "another")
     assert hot_state(home).get_context("s1") == {"task": "another"}
+
+
+def test_an_output_that_is_named_goes_with_its_content(home: Home, now: datetime) -> None:
+    long = store_output(home, [b"a line of the log about a turquoise walrus\n" * 3_000], now=now)
+    short = store_output(home, [b"ok"], now=now)
+    done = forget(home, long.id, now=now)
+    assert any(long.id in warning for warning in done.warnings)
+    assert not blob_path(home, long.digest).exists()
+    assert [output.id for output in outputs(home)] == [short.id]
+    assert not any("forgotten" in path.name for path in (home.root / "outputs").rglob("*"))

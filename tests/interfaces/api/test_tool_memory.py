@@ -60,3 +60,17 @@ def test_what_is_no_result_is_refused(agent: AgentHome) -> None:
     with pytest.raises(ToolResultRefused, match="names"):
         agent.tool_memory.save_tool_result("s1", " ", {})
     assert agent.outputs.list() == []
+
+
+def test_a_replaced_number_leaves_the_other_fields(agent: AgentHome, now: datetime) -> None:
+    agent.tool_memory.save_tool_result("s1", "scan", {"trace": 4539578763621486, "ok": True, "tool_name": "x"}, now=now)
+    (row,) = agent.tool_memory.get_tool_history("s1")
+    assert (row["ok"], row["tool_name"]) == (True, "scan")
+    assert "4539578763621486" not in str(row)
+
+
+def test_results_of_one_second_are_newest_first(agent: AgentHome, now: datetime) -> None:
+    for number in range(8):
+        moment = now + timedelta(microseconds=1000 * number)
+        agent.tool_memory.save_tool_result("s1", "step", {"i": number}, now=moment)
+    assert [row["i"] for row in agent.tool_memory.get_tool_history("s1")] == list(range(7, -1, -1))
