@@ -28,6 +28,8 @@ GRACE_S = 2.0
 _PART = 1 << 16
 #: Bytes of an unfinished line that wait for its end.
 _LONGEST_LINE = 1 << 16
+#: Places that are known. What lies behind them counts as of the first stream.
+_MOST_PLACES = 200_000
 _STEP_S = 0.02
 #: Exit codes of shells for a command that is not there, and for one that cannot be run.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -47,11 +49,12 @@ class Spool:
     """An unbuffered file with the lines of several streams, each line whole. A line of more than 64 KB may be divided.
 
     *kept* are the bytes in it, and *lost* those that were not kept, because they are beyond *most_bytes* or because
-    the disk is full.
+    the disk is full. *errors* are the places of what is not of the first stream, in order: its start and its end.
     """
 
     def __init__(self, file: BinaryIO, *, most_bytes: int = KEPT_BYTES) -> None:
         self.file, self.kept, self.lost = file, 0, 0
+        self.errors: list[tuple[int, int]] = []
         self._most = most_bytes
         self._lock = threading.Lock()
         self._waiting: dict[int, bytearray] = {}
@@ -85,6 +88,11 @@ class Spool:
         if self.lost or self.kept + len(divider) + len(data) > self._most or not self._written(divider + data):
             self.lost += len(data)
             return
+        if stream and len(self.errors) < _MOST_PLACES:
+            start, end = self.kept + len(divider), self.kept + len(divider) + len(data)
+            if self.errors and self.errors[-1][1] == start:
+                start = self.errors.pop()[0]
+            self.errors.append((start, end))
         self.kept += len(divider) + len(data)
         self._unfinished = -1 if data.endswith(b"\n") else stream
 

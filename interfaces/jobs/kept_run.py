@@ -5,13 +5,14 @@ Each part is kept by itself, so that one that fails loses none of the others.
 
 from __future__ import annotations
 
+import io
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from agent_home.errors import HomeError, Locked
 from agent_home.home import Home
@@ -24,13 +25,15 @@ from recall.errors import RecallError
 
 from ..answers import ingested_answer
 from ..api import AgentHome
-from ..memory_markers import IngestedMarkers, ingest_found, output_lines
+from ..memory_markers import IngestedMarkers, ingest_found
 
 __all__ = ["EndedRun", "KeptRun", "command_label", "keep_run"]
 
 #: Characters of a command line that its record has, and of one argument in it.
 _LONGEST_COMMAND, _LONGEST_ARGUMENT = 2_000, 1_000
 _PART = 1 << 16
+#: Bytes of a line that are read. No statement is that long.
+_LONGEST_LINE = 1 << 16
 _EXPECTED = (HomeError, DistillError, GuardError, RecallError, OSError, ValueError)
 
 
@@ -39,7 +42,7 @@ class EndedRun:
     """A run whose command has ended.
 
     *home_option* is the home as the person named it. *mark* is the word of its own marks, and with *own_mark* only
-    those count.
+    those count. *errors* are the places of standard error in what the command printed.
     """
 
     command: Sequence[str]
@@ -49,6 +52,7 @@ class EndedRun:
     home_option: str = ""
     mark: str = ""
     own_mark: bool = False
+    errors: Sequence[tuple[int, int]] = ()
 
     def later(self, output: str) -> str:
         """Return the command line that takes the marks out of the stored *output*."""
@@ -117,6 +121,24 @@ def _tool(home: Home, command: Sequence[str]) -> str:
     return "" if refused_label(home, name) else name
 
 
+def _lines_of(content: BinaryIO, errors: Sequence[tuple[int, int]], *, of_errors: bool) -> Iterator[str]:
+    """Yield the beginnings of the lines of *content* that lie in one of the places *errors*, or in none of them."""
+    content.seek(0)
+    source = io.BufferedReader(cast("io.RawIOBase", content))
+    place, offset, fresh = 0, 0, True
+    try:
+        while line := source.readline(_LONGEST_LINE):
+            while place < len(errors) and errors[place][1] <= offset:
+                place += 1
+            inside = place < len(errors) and errors[place][0] <= offset
+            if fresh and inside == of_errors:
+                yield line.decode("utf-8", "replace")
+            fresh = line.endswith(b"\n")
+            offset += len(line)
+    finally:
+        source.detach()  # the file is the caller's
+
+
 class _Keeping:
     """The parts of a run that are kept one by one. *problems* names those that are not, and says why."""
 
@@ -164,9 +186,15 @@ class _Keeping:
                 self._agent.close(self._run.session, now=self._now)
 
     def _found(self, content: BinaryIO) -> FoundMarks:
-        content.seek(0)
-        with output_lines(content) as lines:
-            return find_marks(lines, word=self._run.mark, own_only=self._run.own_mark)
+        """Return what is marked. A line of one stream between two of the other is in no block of that."""
+        statements: dict[str, None] = {}
+        nothing = 0
+        for of_errors in (False, True) if self._run.errors else (False,):
+            lines = _lines_of(content, self._run.errors, of_errors=of_errors)
+            found = find_marks(lines, word=self._run.mark, own_only=self._run.own_mark)
+            statements |= dict.fromkeys(found.statements)
+            nothing += found.nothing
+        return FoundMarks(statements=tuple(statements), nothing=nothing)
 
     @contextmanager
     def _part(self, failed: str, advice: str = "") -> Iterator[None]:

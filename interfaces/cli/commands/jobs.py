@@ -6,8 +6,10 @@ import contextlib
 import secrets
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -101,7 +103,7 @@ def run(
     from interfaces.api import AgentHome
     from interfaces.jobs.kept_run import EndedRun, keep_run
 
-    agent = AgentHome(invocation.home, warn=invocation.warn)
+    agent, began = AgentHome(invocation.home, warn=invocation.warn), time.monotonic()
     name = session.strip() or f"run-{invocation.moment:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
     _require_labels(agent, name, tags)
     prompt, mark = "", secrets.token_hex(8)
@@ -120,9 +122,10 @@ def run(
             context.exit(error.code)
         run = EndedRun(
             command=command, exit_code=code, session=name, tags=tags, home_option=invocation.home_option or "",
-            mark=mark, own_mark=own_mark,
+            mark=mark, own_mark=own_mark, errors=spool.errors,
         )  # fmt: skip
-        _show(invocation, keep_run(agent, file, run, now=invocation.moment), spool)
+        ended = invocation.moment + timedelta(seconds=time.monotonic() - began)
+        _show(invocation, keep_run(agent, file, run, now=ended), spool)
     context.exit(code)
 
 

@@ -44,6 +44,8 @@ def test_each_stream_keeps_its_bytes_and_lines_are_whole(parts: list[tuple[int, 
             spool.add(stream, data.upper() if stream else data)
         spool.finish()
         lines = content(spool).split(b"\n")
+        errors = [content(spool)[start:end] for start, end in spool.errors]
+    assert b"".join(errors) == b"".join(data.upper() for stream, data in parts if stream)
     assert not any(line.upper() != line != line.lower() for line in lines)
     for stream in (0, 1):
         printed = b"".join(data for number, data in parts if number == stream).split()

@@ -64,3 +64,27 @@ def test_a_command_line_that_the_guard_refuses_is_named_by_its_program(home: Hom
     assert command_label(home, [attack]) == f"a command (arguments held back by the guard: {rule})"
     assert command_label(home, ["sh", "-c", "echo a b"]) == "sh -c 'echo a b'"
     assert refused_label(home, " ") == ""
+
+
+def test_lines_of_standard_error_are_in_no_block_of_standard_output(home: Home, now: datetime) -> None:
+    begin, fact, warning, end = (
+        b"__SYMPOZIUM_MEMORY__\n", b"Pod X ran out of memory\n", b"WARNING retrying connection\n",
+        b"__SYMPOZIUM_MEMORY_END__\n",
+    )  # fmt: skip
+    start = len(begin + fact)
+    places = [(start, start + len(warning))]
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(begin + fact + warning + end)
+        run = EndedRun(command=["sh"], exit_code=0, session="run 1", mark="w", errors=places)
+        done = keep_run(AgentHome(home), file, run, now=now)
+        assert not file.closed
+    assert len(done.marks.ids) == 1
+    assert "retrying" not in (home.root / "MEMORY.md").read_text()
+    assert "Pod X ran out of memory" in (home.root / "MEMORY.md").read_text()
+
+
+def test_marks_on_standard_error_count_by_themselves(home: Home, now: datetime) -> None:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(b"noise\n" + PRINTED)
+        run = EndedRun(command=["sh"], exit_code=0, session="run 1", mark="w", errors=[(6, 6 + len(PRINTED))])
+        assert len(keep_run(AgentHome(home), file, run, now=now).marks.ids) == 1
