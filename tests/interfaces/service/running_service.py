@@ -34,7 +34,7 @@ MEMORY = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from interfaces.entry import main; main()"
 )
 #: Nobody waits so long; a busy machine may.
-PATIENCE_S = 60.0
+PATIENCE_S = 150.0
 
 
 def environment(**changes: str) -> dict[str, str]:
