@@ -14,14 +14,16 @@ from pathlib import Path
 from ..home_location import MANIFEST
 from .signed_record import read_record, write_record
 
-__all__ = ["ALL_LEVELS", "SHARED", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
+__all__ = ["SHARED", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
 
 #: The one folder of a home that several agents may share, as a whole or one project of it.
 SHARED = "Projects"
 _RECORD = "shared-links"
-#: Levels below the target in which no home may lie whenever it is read, and when a person agrees; and most folders that
-#: are looked at. Deeper homes that come later are not searched (``recall.index.file_scan``).
-_LEVELS, ALL_LEVELS, _MOST_FOLDERS = 2, 32, 20_000
+#: Levels below the target in which no home may lie, and most folders that are looked at, each time that it is used.
+#: Deeper homes that come later are not searched (``recall.index.file_scan``).
+_LEVELS, _MOST_FOLDERS = 2, 2_000
+#: The same when a person agrees.
+_ALL_LEVELS, _ALL_FOLDERS = 32, 20_000
 
 
 def is_place(path: str) -> bool:
@@ -57,10 +59,10 @@ def keep_links(machine: Path, links: Mapping[str, str]) -> None:
     write_record(machine, _RECORD, {"links": dict(links)})
 
 
-def target_problem(root: Path, target: Path, levels: int = _LEVELS) -> str:
+def target_problem(root: Path, target: Path, *, thorough: bool = False) -> str:
     """Return why the real folder *target* may not be shared with the home *root*, or an empty string.
 
-    Homes are looked for in it *levels* deep.
+    A *thorough* look, which may take a second, finds homes far below it.
     """
     top = Path(os.path.realpath(root))
     if target == top or target in top.parents:
@@ -71,13 +73,13 @@ def target_problem(root: Path, target: Path, levels: int = _LEVELS) -> str:
     if is_git_folder or any(part.casefold() == ".git" for part in target.parts):
         return "it lies in git's folder"
     homes = (folder for folder in (target, *target.parents) if os.path.lexists(folder / MANIFEST))
-    home = next(homes, None) or next(_homes_below(str(target), levels), None)
+    levels, folders = (_ALL_LEVELS, _ALL_FOLDERS) if thorough else (_LEVELS, _MOST_FOLDERS)
+    home = next(homes, None) or next(_homes_below(str(target), levels, [folders]), None)
     return f"it would share the memory of the home in {home}" if home else ""
 
 
-def _homes_below(folder: str, levels: int, left: list[int] | None = None) -> Iterator[Path]:
-    """Yield the homes below *folder*, at most *levels* deep."""
-    left = [_MOST_FOLDERS] if left is None else left
+def _homes_below(folder: str, levels: int, left: list[int]) -> Iterator[Path]:
+    """Yield the homes below *folder*, at most *levels* deep. *left* counts down the folders that are looked at."""
     try:
         with os.scandir(folder) as entries:
             folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name != ".git"]

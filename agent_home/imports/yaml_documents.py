@@ -61,4 +61,6 @@ def _require_shallow(events: Iterable[Any], name: str) -> None:
         level += kind in {"MappingStartEvent", "SequenceStartEvent"}
         level -= kind in {"MappingEndEvent", "SequenceEndEvent"}
         if level > _MOST_LEVELS or count > _MOST_EVENTS or aliases > _MOST_ALIASES:
-            raise ManifestUnreadable(f"{name} is no YAML that is read here: too deep or too many values")
+            raise ManifestUnreadable(
+                f"{name} is no YAML that is read here: too deep, too many values or too many aliases"
+            )

@@ -12,8 +12,8 @@ from pathlib import Path
 from .. import storage
 from ..home import Home
 from .blobs import blobs, drop_unused, is_idle, leftovers
-from .entry import record_path
-from .reading import check_outputs, outputs
+from .entry import OutputDamaged, record_path
+from .reading import outputs
 from .status_references import noted_status_texts
 
 __all__ = ["PrunedOutputs", "prune_outputs"]
@@ -52,7 +52,9 @@ def prune_outputs(
     kept_digests: set[str] = set()
     kept = kept_by_reference = 0
     referenced = _referenced(home) | set(named)
-    stored = sorted(((output.moment, output.id, output.digest) for output in outputs(home)), reverse=True)
+    damaged: list[OutputDamaged] = []
+    found = outputs(home, on_damaged=damaged.append)
+    stored = sorted(((output.moment, output.id, output.digest) for output in found), reverse=True)
     for moment, name, digest in stored:
         due = (before is not None and moment < before) or (keep_entries is not None and kept >= keep_entries)
         if due and name not in referenced:
@@ -63,7 +65,7 @@ def prune_outputs(
         kept_digests.add(digest)
     freed = sum(_size(home.root / record_path(name)) for name in dropped)
     unused = [path for path in blobs(home) if path.stem not in kept_digests and is_idle(path)]
-    if unused and check_outputs(home, most_bytes=0).damaged:  # nobody knows which content a damaged record names
+    if damaged:  # nobody knows which contents their records name
         unused = []
     freed += sum(map(_size, unused))
     if apply:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from shlex import quote
 
-from ..consent.agreed_links import ALL_LEVELS, SHARED, agreed_targets, target_problem
+from ..consent.agreed_links import SHARED, agreed_targets, target_problem
 from ..documents.check import Problem
 from ..errors import HomeError
 from ..git import history
@@ -43,7 +43,7 @@ def link_problem(home: Home, place: str) -> str:
     target = Path(os.path.realpath(link))
     if not os.path.isdir(target):  # noqa: PTH112 - is_dir raises where a folder above may not be entered
         return f"is a link to {target}, which is no folder on this machine. Bring the folder back, or remove the link"
-    problem = target_problem(home.root, target, ALL_LEVELS)
+    problem = target_problem(home.root, target, thorough=True)
     return f"is a link to {target}, which is never shared: {problem}. Remove the link" if problem else ""
 
 

@@ -46,7 +46,7 @@ def _scan_folder(
             entries = list(listed)
     except OSError:
         return
-    if any(entry.name == MANIFEST for entry in entries):  # the home of another agent, which nobody shares
+    if layer == "projects" and any(entry.name == MANIFEST for entry in entries):  # another agent's home is never shared
         return
     for entry in entries:
         name = entry.name

@@ -101,3 +101,11 @@ def test_a_record_for_a_place_that_is_never_shared_counts_for_nothing(home: Home
     (home.root / "DailyActivity").symlink_to(tmp_path / "fine")
     keep_links(home.machine, {"DailyActivity": os.path.realpath(tmp_path / "fine")})
     assert home.links == {}
+
+
+def test_a_thorough_look_finds_a_home_far_below(home: Home, tmp_path: Path) -> None:
+    deep = tmp_path / "shared" / ".a" / "b" / "c" / "home"
+    deep.mkdir(parents=True)
+    (deep / "agent.toml").write_text("")
+    assert target_problem(home.root, tmp_path / "shared") == ""
+    assert str(deep) in target_problem(home.root, tmp_path / "shared", thorough=True)

@@ -75,3 +75,13 @@ def test_the_watcher_notices_changes_behind_a_link(home: Home, tmp_path: Path) -
 
 def _next_words(outcomes: Iterator[WatchEvent]) -> Synced:
     return next(outcome for outcome in outcomes if isinstance(outcome, Synced))
+
+
+def test_a_home_in_a_project_is_left_out_and_no_other_folder_with_such_a_file(home: Home) -> None:
+    for folder in ("Projects/orion/deep/home", "Knowledge/examples"):
+        (home.root / folder).mkdir(parents=True)
+        (home.root / folder / "agent.toml").write_text("")
+        (home.root / folder / "note.md").write_text("- a note\n")
+    found = scan(home)
+    assert "Knowledge/examples/note.md" in found
+    assert "Projects/orion/deep/home/note.md" not in found
