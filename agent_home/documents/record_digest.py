@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["DIGEST_KEY", "record_digest", "renewed_digest", "require_digest", "with_digest"]
@@ -41,14 +41,18 @@ def renewed_digest(before: str, after: str) -> str:
 
 
 def record_digest(row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the fields of *row* in the order of their names. Long lists are read item by item."""
+    """Return the SHA-256 of the fields of *row* in the order of their names.
+
+    Lists are read item by item. An iterator stands for the list of what it yields.
+    """
     found = hashlib.sha256()
     for name in sorted(row):
         value = row[name]
         found.update(f"{_text(name)}:".encode())
-        for item in value if isinstance(value, list | tuple) else (value,):
+        is_list = isinstance(value, list | tuple | Iterator)
+        for item in value if is_list else (value,):
             found.update(f"{_text(item)},".encode())
-        found.update(b"]" if isinstance(value, list | tuple) else b";")
+        found.update(b"]" if is_list else b";")
     return found.hexdigest()
 
 

@@ -56,6 +56,10 @@ class OutputChunk:
     first_line: int
     digest: str
 
+    def row(self) -> list[int | str]:
+        """Return the fields as a record has them."""
+        return [self.offset, self.size, self.length, self.tokens, self.first_line, self.digest]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredOutput:
@@ -128,21 +132,15 @@ class StoredOutput:
         if self.inline is not None:
             row |= _inline_row(self.inline)
         given = {key: value for key, value in row.items() if value not in ("", None, [], ())}
-        names = [field.name for field in fields(OutputChunk)]
-        parts = [[getattr(chunk, name) for name in names] for chunk in self.chunks]
-        digest = record_digest({**given, "chunks": parts} if parts else given)
-        text = json.dumps({**given, DIGEST_KEY: digest})
-        return b"%s%s}\n" % (text[:-1].encode(), self._chunk_rows())
-
-    def _chunk_rows(self) -> bytes:
-        """Return the chunks as the last field of the record. A gigabyte has 100 000 of them."""
-        if not self.chunks:
-            return b""
-        rows = (
-            f'[{part.offset},{part.size},{part.length},{part.tokens},{part.first_line},"{part.digest}"]'.encode()
-            for part in self.chunks
-        )
-        return b', "chunks": [%s]' % b",".join(rows)
+        # A gigabyte has 100 000 chunks, so no list of their rows is made.
+        rows = {"chunks": (chunk.row() for chunk in self.chunks)} if self.chunks else {}
+        text = bytearray(json.dumps({**given, DIGEST_KEY: record_digest({**given, **rows})}).encode())
+        if self.chunks:
+            text[-1:] = b', "chunks": ['
+            for chunk in self.chunks:
+                text += json.dumps(chunk.row()).encode() + b","
+            text[-1:] = b"]}"
+        return bytes(text + b"\n")
 
 
 def parse_record(name: str, data: bytes) -> StoredOutput:
