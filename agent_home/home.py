@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .audience import Audience, may_read
-from .consent.agreed_links import SHARED, agreed_links
+from .consent.agreed_links import SHARED, absent_links, agreed_links
 from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
 from .git_folder import STATE, WORKTREE_STATE, state_folder, tracks
@@ -86,6 +86,11 @@ class Home:
     def links(self) -> Mapping[str, Path]:
         """The links that are followed, because a person here agreed to them: the real folder of each place."""
         return agreed_links(self.root, self.machine)
+
+    @property
+    def absent_links(self) -> Mapping[str, Path]:
+        """The links that a person here agreed to, and whose folder is not there now: the folder of each place."""
+        return absent_links(self.root, self.machine)
 
     def path(self, relative: str) -> Path:
         """Return the absolute path of a file of this home, or of a folder that it shares by an agreed link.
@@ -176,7 +181,7 @@ class Home:
 
     def _is_shared(self, relative: str) -> bool:
         """Return whether *relative* surely leads into a folder that is shared by an agreed link."""
-        for place, target in self.links.items() if relative.startswith(SHARED) else ():
+        for place, target in {**self.links, **self.absent_links}.items() if relative.startswith(SHARED) else ():
             rest = relative.removeprefix(place)
             if not rest or (rest[0] == "/" and _is_plain_below(target, rest[1:])):
                 return not any(part.casefold() in _NO_MEMORY for part in rest.split("/"))

@@ -453,7 +453,7 @@ def _closed(
         projects=projects,
         reworded=draft.composed.reworded,
         use=draft.composed.use,
-        degraded=tuple(filter(None, (draft.composed.problem, draft.composed.work_problem, *outcome.waiting))),
+        degraded=_reasons(draft.composed.problem, draft.composed.work_problem, *outcome.waiting),
         unowned=draft.unowned,
         commit=outcome.commit,
     )
@@ -494,6 +494,11 @@ def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tu
     taught = record_lessons(edits, lessons)
     updated = update_projects(edits, items, draft.fresh, draft.evidence, origins, date=date)
     return tuple(entry.id for entry in taught), updated
+
+
+def _reasons(*said: str) -> tuple[str, ...]:
+    """Return what was said, each once. Several texts may wait for the same reason."""
+    return tuple(filter(None, dict.fromkeys(said)))
 
 
 def _live_entries(home: Home) -> list[Entry]:

@@ -145,8 +145,10 @@ def projects_by_turn(home: Home, turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def _names(home: Home) -> list[str]:
-    paths = home.files(PROJECTS, "*")
-    return [path.name for path in paths if path.is_dir() and path.name.isprintable() and not path.name.startswith(".")]
+    """Return the names of the projects. One whose shared folder is absent counts, and its texts wait."""
+    there = [path.name for path in home.files(PROJECTS, "*") if path.is_dir()]
+    absent = [place.removeprefix(f"{PROJECTS}/") for place in home.absent_links if place != PROJECTS]
+    return sorted(name for name in (*there, *absent) if name.isprintable() and not name.startswith("."))
 
 
 def _project_of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..home_location import MANIFEST
 from .signed_record import read_record, write_record
 
-__all__ = ["SHARED", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
+__all__ = ["SHARED", "absent_links", "agreed_links", "agreed_targets", "is_place", "keep_links", "target_problem"]
 
 #: The one folder of a home that several agents may share, as a whole or one project of it.
 SHARED = "Projects"
@@ -40,14 +40,15 @@ def agreed_targets(machine: Path) -> Mapping[str, str]:
 
 def agreed_links(root: Path, machine: Path) -> Mapping[str, Path]:
     """Return the links of the home *root* that are followed: the real folder of each place, ordered by place."""
-    found = {}
-    for place, target in sorted(agreed_targets(machine).items()):
-        link = root / place
-        if is_place(place) and link.is_symlink() and not link.parent.is_symlink() and os.path.realpath(link) == target:
-            folder = Path(target)
-            if os.path.isdir(target) and not target_problem(root, folder):  # noqa: PTH112 - is_dir can raise
-                found[place] = folder
-    return found
+    return {place: to for place, to in _unchanged(root, machine) if _is_folder(to) and not target_problem(root, to)}
+
+
+def absent_links(root: Path, machine: Path) -> Mapping[str, Path]:
+    """Return the links of the home *root* that a person agreed to, and whose folder is not there now, by place.
+
+    A disk may come back. Until then texts wait for the folder.
+    """
+    return {place: to for place, to in _unchanged(root, machine) if not _is_folder(to)}
 
 
 def keep_links(machine: Path, links: Mapping[str, str]) -> None:
@@ -76,6 +77,18 @@ def target_problem(root: Path, target: Path, *, thorough: bool = False) -> str:
     levels, folders = (_ALL_LEVELS, _ALL_FOLDERS) if thorough else (_LEVELS, _MOST_FOLDERS)
     home = next(homes, None) or next(_homes_below(str(target), levels, [folders]), None)
     return f"it would share the memory of the home in {home}" if home else ""
+
+
+def _unchanged(root: Path, machine: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the place and the folder of each link that leads where it led when a person agreed, ordered by place."""
+    for place, target in sorted(agreed_targets(machine).items()):
+        link = root / place
+        if is_place(place) and link.is_symlink() and not link.parent.is_symlink() and os.path.realpath(link) == target:
+            yield place, Path(target)
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - is_dir raises where a folder above may not be entered
 
 
 def _homes_below(folder: str, levels: int, left: list[int]) -> Iterator[Path]:

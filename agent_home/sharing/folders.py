@@ -51,11 +51,14 @@ def submodules(home: Home) -> Submodules:
 
 
 def shared_folder(home: Home, path: str, registered: Submodules) -> SharedFolder | None:
-    """Return the shared folder that the file *path* lies in, or ``None``. The innermost repository keeps the file."""
+    """Return the shared folder that the file *path* lies in, or ``None``. The innermost repository keeps the file.
+
+    The folder of an agreed link may be absent.
+    """
     parts = path.split("/")
     if parts[0] != SHARED:
         return None
-    links, folder, found = home.links, Path(os.path.realpath(home.root)), None
+    links, folder, found = {**home.links, **home.absent_links}, Path(os.path.realpath(home.root)), None
     for depth, part in enumerate(parts[:-1], 1):
         place, folder = "/".join(parts[:depth]), folder / part
         if place in links:

@@ -42,7 +42,10 @@ def link_problem(home: Home, place: str) -> str:
     link = home.root / place
     target = Path(os.path.realpath(link))
     if not os.path.isdir(target):  # noqa: PTH112 - is_dir raises where a folder above may not be entered
-        return f"is a link to {target}, which is no folder on this machine. Bring the folder back, or remove the link"
+        return (
+            f"is a link to {target}, which is no folder on this machine. Bring the folder back, or remove the link."
+            " Texts that wait for it are then in `memory review`"
+        )
     problem = target_problem(home.root, target, thorough=True)
     return f"is a link to {target}, which is never shared: {problem}. Remove the link" if problem else ""
 

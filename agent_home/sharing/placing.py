@@ -59,6 +59,8 @@ def place(shared: SharedFolder, wanted: SharedText) -> str:
     file = shared.folder / wanted.path.removeprefix(f"{shared.place}/")
     if os.path.lexists(shared.folder / MANIFEST):
         raise ShareUnwritable(shared.place, "is the home of an agent, and memory is never shared")
+    if shared.kind == "link" and not os.path.isdir(shared.folder):  # noqa: PTH112 - is_dir can raise
+        raise ShareUnwritable(shared.place, f"its folder {shared.folder} is not there. Bring it back")
     if shared.repository is None:
         if shared.kind == "submodule":
             raise ShareUnwritable(

@@ -13,7 +13,7 @@ from agent_home.documents.check import problems
 from agent_home.home import Home
 from agent_home.sharing.health import sharing_problems
 from agent_home.sharing.waiting_texts import waiting_texts
-from agent_home.store import transcript
+from agent_home.store import set_aside, transcript
 from agent_home.store.transcript import Message
 from distill.close import close, close_all
 from distill.closing_result import Closed
@@ -273,14 +273,50 @@ def test_a_folder_that_cannot_be_written_blocks_nothing(
     assert lesson("s-1") in (project / "IMPROVEMENT.md").read_text()
 
 
-def test_a_link_whose_folder_is_gone_blocks_nothing(home: Home, closed: Callable[..., Closed], tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["link", "link to a clone"])
+def test_texts_wait_for_a_link_whose_folder_is_gone(
+    home: Home, now: datetime, closed: Callable[..., Closed], tmp_path: Path, form: str
+) -> None:
+    project = put(home, form, tmp_path / "elsewhere")
+    closed("s-0")
+    project.rename(tmp_path / "away")
+    for session in ("s-1", "s-2"):
+        done = closed(session)
+        assert (bool(done.commit), done.projects) == (True, (IMPROVEMENT,))
+        assert done.degraded == (f"{ORION}: its folder {project} is not there. Bring it back",)
+    gone, *texts = sharing_problems(home)
+    assert "no folder on this machine" in gone.message
+    assert [problem.file for problem in texts] == [IMPROVEMENT]
+    (tmp_path / "away").rename(project)
+    assert close_all(home, now=now).closed == ()
+    text = (project / "IMPROVEMENT.md").read_text()
+    rows = "\n".join(lesson(f"s-{number}") for number in range(3))
+    assert text == f"# orion: what worked and what failed\n\n## Lessons\n\n{rows}\n"
+    assert_clean(home)
+
+
+def test_texts_for_a_link_that_was_removed_wait_for_a_person(
+    home: Home, now: datetime, closed: Callable[..., Closed], tmp_path: Path
+) -> None:
     project = put(home, "link", tmp_path / "elsewhere")
     project.rename(tmp_path / "away")
-    assert closed("s-1").commit
-    (problem,) = sharing_problems(home)
-    assert "no folder on this machine" in problem.message
-    (tmp_path / "away").rename(project)
-    assert closed("s-2").projects == (IMPROVEMENT,)
+    closed("s-1")
+    (home.root / ORION).unlink()
+    close_all(home, now=now)
+    assert not waiting_texts(home)
+    (kept,) = set_aside.waiting(home)
+    assert lesson("s-1") in kept.text
+
+
+def test_nothing_waits_for_an_absent_link_that_leads_elsewhere_now(
+    home: Home, closed: Callable[..., Closed], tmp_path: Path
+) -> None:
+    project = put(home, "link", tmp_path / "elsewhere")
+    project.rename(tmp_path / "away")
+    (home.root / ORION).unlink()
+    (home.root / ORION).symlink_to(tmp_path / "nowhere")
+    assert closed("s-1").projects == ()
+    assert not waiting_texts(home)
 
 
 @pytest.mark.parametrize("form", ["link", "link to a clone"])
