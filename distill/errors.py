@@ -10,6 +10,7 @@
 ├── ``NotPlaceable``     a text cannot be placed in its target file
 ├── ``NotRevertable``    the last change of an entry cannot be undone
 │   └── ``StillSuperseded``  another entry still supersedes it
+├── ``NotUndoable``      a decision cannot be undone
 ├── ``EndpointFailed``   the configured language model gave no usable completion
 └── ``Contended``        other processes kept closing or appending to the session
 """
@@ -32,6 +33,7 @@ __all__ = [
     "NotPlaceable",
     "NotRevertable",
     "NotShown",
+    "NotUndoable",
     "StillSuperseded",
 ]
 
@@ -84,6 +86,14 @@ class NotLive(DistillError):
     def __init__(self, entry_id: str, problem: str) -> None:
         super().__init__(f"{entry_id} is not open: {problem}. `memory history {entry_id}` shows what became of it")
         self.entry_id = entry_id
+
+
+class NotUndoable(DistillError):
+    """A decision cannot be undone. Nothing was written. *item_id* is empty where no decision is left."""
+
+    def __init__(self, item_id: str, problem: str) -> None:
+        super().__init__(f"the decision about {item_id} cannot be undone: {problem}" if item_id else problem)
+        self.item_id = item_id
 
 
 class NotShown(DistillError):

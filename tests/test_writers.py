@@ -186,6 +186,8 @@ STORERS = {
     "interfaces.hosts.plugin": "the folder of a plugin that a person names, never memory",
     "distill.entries.archived_statements": "digests of what the archive states, machine state, under the lock",
     "distill.interrupted_night": "the mark of a nightly run, machine state, under the nightly lock",
+    "distill.review.decided_items": "decisions of the last day, machine state, under the lock",
+    "distill.review.undo": "texts that wait again after an undone decision, machine state, under the lock",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, machine state, under the lock",
     "distill.language_model.unread_sessions": "session parts to read again, machine state, under the lock",
     "distill.language_model.token_budget": "tokens spent by day, machine state, under the lock",

@@ -78,6 +78,7 @@ LEFT_OUT: Mapping[str, str] = {
     "checked.json": "computed again",
     "closings.checked": "computed again",
     "committing": "the mark of a commit that runs",
+    "decided.json": "decisions of the last day, so that they can be undone",
     "hosts.json": "which settings of chat hosts name this folder. Run `memory install` for the new one",
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",

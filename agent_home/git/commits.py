@@ -26,7 +26,7 @@ from .own_folder import own_folders
 __all__ = [
     "BranchCommit", "commit_files", "commit_submodule", "commit_texts", "commit_to_branches", "configure",
     "drop_branch", "drop_broken_branch", "forward", "init", "message_with", "refuse_filters", "refuse_unfinished",
-    "stage_blobs", "stage_commit", "staging_area", "store_files", "take_back", "undoing", "unhide",
+    "set_branch", "stage_blobs", "stage_commit", "staging_area", "store_files", "take_back", "undoing", "unhide",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -301,6 +301,15 @@ def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> Non
     git = home_client(root)
     if git.query("for-each-ref", f"refs/heads/{branch}"):
         _with_git_lock(git, died_at, "branch", "-D", "--quiet", "--", branch)
+
+
+def set_branch(root: Path, branch: str, commit: str) -> None:
+    """Let *branch*, which may be absent, name *commit*.
+
+    Raises:
+        HistoryError: the commit is gone, or git is absent or refused.
+    """
+    _with_git_lock(home_client(root), None, "update-ref", f"refs/heads/{branch}", f"{commit}^{{commit}}")
 
 
 def drop_broken_branch(root: Path, branch: str) -> None:

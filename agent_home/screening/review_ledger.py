@@ -10,6 +10,10 @@ machine made it, which its ``mac`` proves, or if a person on this machine agreed
 commit (``agent_home.pulling.signed_approvals``). The same holds for a decision that ends the wait of a text.
 A rejection by others counts: it only keeps a text out.
 
+A decision may be undone. The row of kind ``undo`` then names the digest of the row that counts no more, because ledgers
+only grow and merge by union. Undoing an approval counts whoever does it, and undoing a rejection counts if an approval
+by the same machine would.
+
 An approval covers a text block by block, wherever it stands, so that an approved entry may be archived and restored.
 It covers an entry's statement. An entry's fields are screened as ever.
 """
@@ -19,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal
@@ -36,6 +40,7 @@ __all__ = [
     "APPROVED",
     "NO_DECISIONS",
     "REJECTED",
+    "UNDO",
     "VOUCHED",
     "Decision",
     "Decisions",
@@ -52,6 +57,8 @@ __all__ = [
 ]
 
 APPROVED, REJECTED = "ledger/approved.jsonl", "ledger/rejected.jsonl"
+#: Kind of a row that undoes others.
+UNDO = "undo"
 #: Name of this machine's record of the rows of others that count.
 VOUCHED = "vouched-decisions"
 _PURPOSE = "decision"
@@ -61,10 +68,13 @@ _INSTEAD = "Instead of: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """One row. *id* names what waited, *by* the person, *commit* a proposal's commit."""
+    """One row. *id* names what waited, *by* the person, *commit* a proposal's commit.
+
+    The *digests* of a row of kind ``undo`` are those of the rows that count no more.
+    """
 
     ts: str
-    kind: Literal["quarantine", "proposal", "loss", "recovered"]
+    kind: Literal["quarantine", "proposal", "loss", "recovered", "undo"]
     id: str
     by: str
     digests: tuple[str, ...]
@@ -163,8 +173,11 @@ def sign_row(home: Home, row: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _decisions(approved: str, rejected: str, salt: str, known: frozenset[str]) -> Decisions:
-    allowing, refusing = tuple(rows_of(approved)), tuple(rows_of(rejected))
-    own = frozenset(row for row in (*allowing, *refusing) if row.digest in known or _is_own(row, salt))
+    approvals, rejections = tuple(rows_of(approved)), tuple(rows_of(rejected))
+    own = frozenset(row for row in (*approvals, *rejections) if row.digest in known or _is_own(row, salt))
+    allowing = _standing(approvals, approvals)
+    refusing = _standing(rejections, own)
+    own &= {*allowing, *refusing}
     return Decisions(
         allowing,
         refusing,
@@ -172,6 +185,12 @@ def _decisions(approved: str, rejected: str, salt: str, known: frozenset[str]) -
         frozenset(digest for row in allowing if row in own for digest in row.digests),
         frozenset(digest for row in refusing for digest in row.digests),
     )
+
+
+def _standing(rows: tuple[Decision, ...], trusted: Collection[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions among *rows* that no *trusted* row undoes."""
+    undone = {digest for row in rows if row.kind == UNDO and row in trusted for digest in row.digests}
+    return tuple(row for row in rows if row.kind != UNDO and row.digest not in undone)
 
 
 def _is_own(row: Decision, salt: str) -> bool:

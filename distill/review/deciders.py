@@ -10,23 +10,48 @@ import unicodedata
 from collections.abc import Collection, Iterator
 
 from agent_home.documents.placement import as_entry
-from agent_home.home import Home
+from agent_home.home import MEMORY, Home
+from agent_home.screening.service import ScreeningService
 from agent_home.store import transcript
 from agent_home.store.speakers import owner_settings, resolve_speakers, speaker_label
 from agent_home.store.transcript import Message
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["WHO_MAY", "is_agent", "is_author", "speaker_of", "speaker_of_sources"]
+from ..errors import NotAllowed
+
+__all__ = ["WHO_MAY", "is_author", "require_person", "speaker_of", "speaker_of_sources"]
 
 #: Who may decide, as refusals say it.
 WHO_MAY = "The owner may ([owner] in agent.toml), or a reviewer who did not say it"
+#: Names under which parts of this program write. None of them is a person.
+_PROGRAM_NAMES = frozenset({
+    "agent", "archive", "assistant", "by hand", "cite", "close", "decay", "distill", "evolution", "forget", "import",
+    "init", "job", "memory", "merge", "nightly", "pull", "restore", "resume", "review", "revert", "sync", "system",
+    "tool", "verify", "watch", "web",
+})  # fmt: skip
+_MAX_NAME_CHARS = 80
 #: The name before what a participant said, see ``distill.summary.participants``.
 _TOLD = lazy_regex(r"(?m)(?P<name>[^\n:*]{1,60}?)(?: \(participant\) said|\uff08参与者\uff09说)")
 
 
-def is_agent(home: Home, person: str) -> bool:
-    """Return whether *person* is the name of the agent that the home belongs to."""
-    return bool(_forms(person) & _forms(home.manifest.name))
+def require_person(home: Home, name: str, proposer: str = "") -> str:
+    """Normalise *name* and return it when that person may decide about a text of *proposer*.
+
+    Raises:
+        NotAllowed: *name* is not a name, names a part of this program, or is the agent's or the proposer's.
+    """
+    person = " ".join(name.split())
+    if not person or not person.isprintable() or len(person) > _MAX_NAME_CHARS:
+        raise NotAllowed(person[:_MAX_NAME_CHARS], f"a name is one line of 1 to {_MAX_NAME_CHARS} characters")
+    if person.casefold() in _PROGRAM_NAMES:
+        raise NotAllowed(person, "this is the name of a part of the program. Give your own name")
+    if proposer and person.casefold() == " ".join(proposer.split()).casefold():
+        raise NotAllowed(person, f"the proposer of a text cannot accept or reject it. {WHO_MAY}")
+    if not ScreeningService(home).allows(MEMORY, person, "user"):
+        raise NotAllowed("[name]", "the guard does not allow this name. Give another one")
+    if _is_agent(home, person):
+        raise NotAllowed(person, f"this is the name of the agent of this home. {WHO_MAY}")
+    return person
 
 
 def is_author(home: Home, person: str, *, item_id: str, session: str, text: str) -> bool:
@@ -86,3 +111,7 @@ def _forms(name: str) -> set[str]:
     """Return *name* as it is compared: without case, accents' spelling, a leading ``@`` and what no label keeps."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split()).lstrip("@")
     return {plain.casefold(), speaker_label(plain).casefold()} - {""}
+
+
+def _is_agent(home: Home, person: str) -> bool:
+    return bool(_forms(person) & _forms(home.manifest.name))

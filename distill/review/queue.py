@@ -9,6 +9,7 @@ against it, and no part of this program ever passes one by itself.
 from __future__ import annotations
 
 import difflib
+import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,13 +19,13 @@ from agent_home.documents.entry import section_of
 from agent_home.documents.placement import as_entry
 from agent_home.documents.provenance import least_trusted
 from agent_home.events.recording import record_event
-from agent_home.home import MEMORY, Home
+from agent_home.home import Home
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.review_ledger import Decision, decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
-from agent_home.store import losses, proposals
+from agent_home.store import losses, proposals, set_aside
 from agent_home.store.losses import Loss
 from agent_home.store.machine_state import hold_home
 from agent_home.store.proposals import Proposal
@@ -33,6 +34,7 @@ from agent_home.store.set_aside import SetAside
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable, NotShown
 from ..statements.risk import RISKS, Risk, risk_of
 from . import deciders, quarantine_review
+from .decided_items import DecidedItem, keep_decided, waiting_files
 from .entry_losses import accept_loss, plan_loss, reject_loss, settle_losses
 from .entry_proposals import (
     accept_proposal,
@@ -51,6 +53,7 @@ from .recovered_texts import (
     reject_recovered,
     settle_recovered,
 )
+from .undo import is_undoable, settle_undone
 
 __all__ = [
     "ReviewItem",
@@ -63,19 +66,11 @@ __all__ = [
     "plan",
     "reject",
     "require_decider",
-    "require_person",
     "undecided",
     "up_to_risk",
     "waiting",
 ]
 
-#: Names under which parts of this program write. None of them is a person.
-_PROGRAM_NAMES = frozenset({
-    "agent", "archive", "assistant", "by hand", "cite", "close", "decay", "distill", "evolution", "forget", "import",
-    "init", "job", "memory", "merge", "nightly", "pull", "restore", "resume", "review", "revert", "sync", "system",
-    "tool", "verify", "watch", "web",
-})  # fmt: skip
-_MAX_NAME_CHARS = 80
 _ELSEWHERE = "this machine did not make it. What it says about its author, evidence and risk is left out"
 
 
@@ -132,6 +127,7 @@ class ReviewOutcome:
 
 def waiting(home: Home, now: datetime) -> list[ReviewItem]:
     """Return all waiting texts, oldest first. Decisions that a killed process left incomplete are finished before."""
+    settle_undone(home, now)
     lost = settle_losses(home, now)
     quarantine_review.settle(home, now)
     found = [_of_quarantine(home, item) for item in quarantine.waiting(home)]
@@ -198,6 +194,7 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
     person = require_decider(home, item, person)
     if item.foreign and not was_shown(home, item.commit):
         raise NotShown(item.id)
+    waited = _waited(home, item)
     if item.kind == "proposal":
         acceptance = accept_proposal(home, _proposal(home, item), person=person, now=now)
     elif item.kind == "loss":
@@ -206,7 +203,7 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
         acceptance = accept_recovered(home, item.id, person=person, now=now)
     else:
         acceptance = quarantine_review.accept_quarantined(home, _item(home, item), person=person, mode=mode, now=now)
-    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="accepted")
+    _decided(home, item, waited, "accepted", person=person, now=now, commit=acceptance.commit or "")
     return _outcome(item, acceptance, "accepted", person)
 
 
@@ -251,8 +248,8 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
     if item.kind != "proposal":
         raise NotPlaceable(item.id, "only a proposal can be edited. Accept or reject it")
     edit_proposal(home, _proposal(home, item), text, person=person)
-    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="edited")
     edited = find(home, item.id, now)
+    _decided(home, item, {}, "edited", person=person, now=now, edited=edited.commit)
     diff = diff_lines(item.text, edited.text, item.path)
     return ReviewOutcome(
         item=edited,
@@ -273,6 +270,7 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
         HomeError: the decision could not be written, and the text still waits.
     """
     person = require_decider(home, item, person)
+    waited = _waited(home, item)
     if item.kind == "proposal":
         commit = reject_proposal(home, _proposal(home, item), person=person, now=now)
     elif item.kind == "loss":
@@ -281,7 +279,7 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
         commit = reject_recovered(home, item.id, person=person, now=now)
     else:
         commit = quarantine_review.reject_quarantined(home, _item(home, item), person=person, now=now)
-    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action="rejected")
+    _decided(home, item, waited, "rejected", person=person, now=now, commit=commit or "")
     return ReviewOutcome(item=item, action="rejected", person=person, path=item.path, commit=commit)
 
 
@@ -289,31 +287,11 @@ def require_decider(home: Home, item: ReviewItem, name: str) -> str:
     """Normalise *name* and return it when that person may decide about *item*.
 
     Raises:
-        NotAllowed: see :func:`require_person`, or *name* is the agent's or that of somebody who said the text.
+        NotAllowed: see :func:`distill.review.deciders.require_person`, or *name* is that of somebody who said the text.
     """
-    person = require_person(home, name, item.actor)
-    if deciders.is_agent(home, person):
-        raise NotAllowed(person, f"this is the name of the agent of this home. {deciders.WHO_MAY}")
+    person = deciders.require_person(home, name, item.actor)
     if deciders.is_author(home, person, item_id=item.id, session=item.session, text=item.text):
         raise NotAllowed(person, f"the author of a text cannot decide about it. {deciders.WHO_MAY}")
-    return person
-
-
-def require_person(home: Home, name: str, proposer: str) -> str:
-    """Normalise *name* and return it when that person may decide about a text of *proposer*.
-
-    Raises:
-        NotAllowed: *name* is not a name, names a part of this program, or is the proposer.
-    """
-    person = " ".join(name.split())
-    if not person or not person.isprintable() or len(person) > _MAX_NAME_CHARS:
-        raise NotAllowed(person[:_MAX_NAME_CHARS], f"a name is one line of 1 to {_MAX_NAME_CHARS} characters")
-    if person.casefold() in _PROGRAM_NAMES:
-        raise NotAllowed(person, "this is the name of a part of the program. Give your own name")
-    if proposer and person.casefold() == " ".join(proposer.split()).casefold():
-        raise NotAllowed(person, f"the proposer of a text cannot accept or reject it. {deciders.WHO_MAY}")
-    if not ScreeningService(home).allows(MEMORY, person, "user"):
-        raise NotAllowed("[name]", "the guard does not allow this name. Give another one")
     return person
 
 
@@ -321,6 +299,31 @@ def diff_lines(before: str, after: str, path: str) -> tuple[str, ...]:
     """Return the change of a file as the lines of a unified diff."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=1)
     return tuple(lines)
+
+
+def _waited(home: Home, item: ReviewItem) -> dict[str, str]:
+    """Return the files of the machine state with which *item* waits, so that its decision can be undone."""
+    if item.kind == "quarantine":
+        return waiting_files(home, [f"quarantine/{item.id}.json"])
+    if item.kind == "loss":
+        return waiting_files(home, [f"recovered/loss-{item.id.removeprefix('l-')}*"])
+    found = (one for one in set_aside.waiting(home) if item.kind == "recovered" and one.id == item.id)
+    return waiting_files(home, [f"recovered/{glob.escape(one.name)}" for one in found])
+
+
+def _decided(
+    home: Home, item: ReviewItem, waited: Mapping[str, str], action: Literal["accepted", "rejected", "edited"], *,
+    person: str, now: datetime, commit: str = "", edited: str = "",
+) -> None:  # fmt: skip
+    """Record a decision in the event log, and keep what is needed to undo it."""
+    record_event(home, "review", session=item.session, now=now, item=item.id, kind=item.kind, action=action)
+    done = DecidedItem(
+        id=item.id, kind=item.kind, action=action, person=person, ts=now.isoformat(), text=item.text, path=item.path,
+        commit=commit, waited=item.commit, edited=edited, files=waited,
+    )  # fmt: skip
+    if (commit or edited) and is_undoable(home, done):
+        with hold_home(home):
+            keep_decided(home, done, now)
 
 
 def _of_quarantine(home: Home, item: Quarantined) -> ReviewItem:

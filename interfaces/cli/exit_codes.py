@@ -60,6 +60,7 @@ EXIT_CODES: Mapping[str, int] = {
     "distill.errors.NotShown": 2,
     "distill.errors.StillSuperseded": 1,
     "distill.errors.NotRevertable": 7,
+    "distill.errors.NotUndoable": 7,
     "distill.errors.EmptySession": 7,
     "distill.errors.Contended": 5,
     "assembler.errors.WindowTooSmall": 2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -214,6 +214,7 @@ def test_a_rejected_text_is_dropped_and_counted_when_repeated(home: Home, now: d
     again = add(LESSON, seed="said by another session")
     assert (again.quarantined, again.dropped) == ((), 1)
     assert waiting(home, now) == []
+    assert waiting(home, now + timedelta(days=1, seconds=1)) == []  # until then, the rejection can be undone
     everything = b"".join(path.read_bytes() for path in home.root.rglob("*") if path.is_file())
     assert ATTACK.encode() not in everything
     assert review_ledger.rejection_digest(item.text).encode() in everything
