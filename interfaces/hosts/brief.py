@@ -86,7 +86,7 @@ def _project_part(home: Home, cwd: str, session: str, most_chars: int) -> Projec
     tokens = int(most_chars / _CHARS_PER_TOKEN)
     for _ in range(_ATTEMPTS):
         part = project_part(home, cwd, tokens, count_tokens, session=session)
-        if len(part.text) < most_chars:
+        if not part.text or len(part.text) < most_chars:
             return part
         tokens = int(tokens * most_chars / len(part.text) * 0.95)
     return ProjectPart()
@@ -102,7 +102,7 @@ def _fitting(home: Home, request: Request, room: int) -> str:
             tokens = int(tokens * 1.5)
             continue
         text = text.strip().removeprefix(_START).removesuffix(_END).strip()
-        if len(text) <= room:
+        if not text or len(text) <= room:
             return text
         tokens = int(tokens * room / len(text) * 0.95)
     return _cut_lines(text, room)

@@ -113,10 +113,16 @@ def test_a_problem_on_top_counts_towards_the_limit(home: Home, now: datetime) ->
         host="codex", session="s1", transcript="/t", cwd="/", at=now.timestamp(), failures=3, problem="x" * 200
     )
     write_open(home.root, {"codex\0s1": lost}, now.timestamp())
-    for most in (1_000, 2_000, 9_500):
+    for most in (1_500, 2_000, 9_500):
         text = brief(home, session="s", most_chars=most, now=now)
         assert len(text) <= most
         assert "x" * 200 in text
+
+
+def test_a_limit_that_leaves_no_room_gives_the_way_to_the_rest_at_least(home: Home, now: datetime) -> None:
+    remembering(home, "en", 30)
+    for most in range(100, 1_200, 50):
+        assert "This is a part of memory." in brief(home, session="s", most_chars=most, now=now)
 
 
 @pytest.mark.parametrize(
