@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import DocumentInvalid, HistoryError
-from ..forgetting.purge import remote_addresses
+from ..git.fetching import remote_addresses
 from ..home import Home
 from ..salt import ensure_salt
 from ..store.machine_state import hold_home
@@ -26,9 +26,10 @@ from .backup_folder import earlier_backup, held_backup, home_name, made_folder, 
 from .carried import HomeFiles, LeftOut, home_files
 from .content_store import ContentStore, digest_of, parts
 from .errors import BackupDamaged, BackupFailed
-from .history import MAX_PACKS, extends, new_objects, read_history
+from .history import read_history, stored_packs
 from .known_backups import note_backup
 from .manifest import MANIFEST_NAME, BackupFile, BackupHistory, BackupManifest, manifest_lines, read_manifest
+from .repository_copies import RepositoryCopies
 
 __all__ = ["BackupProgress", "BackupReport", "backup"]
 
@@ -108,6 +109,7 @@ class _Run:
         self, home: Home, folder: Path, old: BackupManifest | None, store: ContentStore | None, say: BackupProgress
     ) -> None:
         self._home, self._folder, self._old, self._store, self._say = home, folder, old, store, say
+        self._repositories = RepositoryCopies(home, old, store)
         self._began_ns = time.time_ns()
         self._seen: dict[str, _Seen] = {}
         self._unread: dict[str, LeftOut] = {}
@@ -154,8 +156,11 @@ class _Run:
         base, packs = (None, ()) if old is None else (old.history, old.packs)
         if self._store is None:
             return self._manifest(now, base, packs, pending=is_pending(self._home))
-        for _ in self._files(home_files(self._home)):
+        found = home_files(self._home)
+        for _ in self._files(found):
             pass
+        self._say("packing histories", len(self._seen), self._bytes)
+        self._repositories.copy(found)
         if (history := read_history(self._home.root)) is not None:
             packs, base = self._packs(history, base, packs), history
         with hold_home(self._home):
@@ -172,30 +177,23 @@ class _Run:
         found = home_files(home, pending=pending)
         files = {file.path: file for file in self._files(found)}
         files = self._kept(found) | files
+        repositories, left_out = self._repositories.copy(found)
+        found.left_out += left_out
         history = read_history(home.root)
         return BackupManifest(
             home=home_name(home), name=home.manifest.name, made=now.isoformat(), machine=str(home.machine.resolve()),
             files=files, links=found.links, folders=tuple(found.folders), history=history,
             packs=() if history is None else self._packs(history, base, packs),
-            remotes={} if history is None else remote_addresses(home), own=True,
+            remotes={} if history is None else remote_addresses(home.root), repositories=repositories, own=True,
         ), found  # fmt: skip
 
     def _packs(
         self, new: BackupHistory, old: BackupHistory | None, packs: tuple[BackupFile, ...]
     ) -> tuple[BackupFile, ...]:
         """Return the packs that hold the objects of *new*, of which *packs* hold those of *old*."""
-        store = self._store
-        if store is None:
+        if self._store is None:
             return packs
-        whole = len(packs) < MAX_PACKS and all(store.holds(pack.digest, pack.size) for pack in packs)
-        if old is None or not whole or not extends(self._home.root, new, old):
-            old, packs = None, ()
-        chunks = new_objects(self._home.root, new, old)
-        if chunks is None:
-            return packs
-        self._say("packing the history", len(self._seen), self._bytes)
-        digest, size = store.add(chunks)
-        return (*packs, BackupFile(path=f".git/history-{len(packs) + 1}.pack", size=size, digest=digest))
+        return stored_packs(self._home.root, new, old, packs, self._store)
 
     def _files(self, found: HomeFiles) -> Iterator[BackupFile]:
         """Copy the files that are not in the backup yet, and yield each as it is there."""

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import HistoryError
-from agent_home.forgetting.purge import commit_map, drop_commit_map, purge, remote_addresses
+from agent_home.forgetting.purge import commit_map, drop_commit_map, purge
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
+from agent_home.git.fetching import remote_addresses
 from agent_home.git.objects import objects
 from agent_home.home import Home
 
@@ -238,6 +239,6 @@ def test_a_harmful_purge_is_refused(
 
 
 def test_remotes_are_named(home: Home, git: Git) -> None:
-    assert remote_addresses(home) == {}
+    assert remote_addresses(home.root) == {}
     git("remote", "add", "origin", "https://example.com/home.git")
-    assert remote_addresses(home) == {"origin": "https://example.com/home.git"}
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}
