@@ -71,8 +71,9 @@ class RepositoryCopies:
             left_out += made.left_out if isinstance(made, _Copied) else (made,)
             if isinstance(made, _Copied):
                 copied[one.place] = made.repository
-        copied |= self._kept(copied, [*left_out, *found.left_out])
-        return _acceptable(copied, left_out), left_out
+        kept = self._kept(copied, [*left_out, *found.left_out])
+        left_out = [_with_copy(item) if item.path.removesuffix("/.git") in kept else item for item in left_out]
+        return _acceptable(copied | kept, left_out), left_out
 
     def _copy(self, one: InnerRepository) -> _Copied | LeftOut:
         state, began_ns = _state(one.folder), time.time_ns()
@@ -88,7 +89,7 @@ class RepositoryCopies:
             except (HistoryError, ValueError) as error:
                 reasons.append(" ".join(str(error).split()))
                 continue
-            said = f"what is staged cannot be read ({reasons[0]}). The rest of the repository is in the backup"
+            said = f"what is staged cannot be read ({'. '.join(reasons)}). The rest of the repository is in the backup"
             left_out = () if staged_too else (_left_out(one.place, said, "index"),)
             self._copied[one.place] = _Copied(repository, left_out, state)
             return self._copied[one.place]
@@ -156,6 +157,10 @@ def _remotes(root: Path) -> dict[str, str]:
 
 def _left_out(place: str, reason: str, inside: str = "") -> LeftOut:
     return LeftOut(path=f"{place}/.git/{inside}".removesuffix("/"), reason=reason, unread=True)
+
+
+def _with_copy(item: LeftOut) -> LeftOut:
+    return replace(item, reason=f"{item.reason.removesuffix('.')}. The earlier copy of the repository stays")
 
 
 def _state(folder: Path) -> _State:

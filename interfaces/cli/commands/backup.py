@@ -53,8 +53,8 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
 
     An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts,
     outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes, and the repositories
-    inside the home, such as shared projects. Only what changed is copied. What the home has lost or forgotten leaves the copy too. A backup that is killed, or finds the disk full,
-    leaves the earlier one as it was.
+    inside the home, such as shared projects. Only what changed is copied. What the home has lost or forgotten leaves
+    the copy too. A backup that is killed, or finds the disk full, leaves the earlier one as it was.
 
     DIR is a new folder, or one with a backup of this home. It lies outside of the home, best on another disk. Its
     files are readable by you alone and are not encrypted. The search index is not copied, because it is made again.

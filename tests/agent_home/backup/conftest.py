@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_home.backup.content_store import ContentStore
+from agent_home.backup.manifest import MANIFEST_NAME
 from agent_home.checkpoints.making import make_checkpoint
 from agent_home.home import Home
 from agent_home.outputs.store import store_output
+from agent_home.screening import review_ledger
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from tests.conftest import NOW
@@ -20,6 +26,8 @@ from ..conftest import AddEntry, Git
 
 #: Returns what a home holds: its files by path, its refs, its uncommitted changes and its stashes.
 State = Callable[[Home], dict[str, object]]
+#: Adds rows to the manifest of a backup, as somebody does who knows the format, and seals it without a signature.
+Forge = Callable[..., None]
 _ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
 #: Not compared: made anew in each home, or signed for its folder.
 _OWN = {
@@ -65,6 +73,37 @@ def used(home: Home, git: Git, add_entry: AddEntry) -> Home:
 @pytest.fixture
 def state() -> State:
     return _state
+
+
+@pytest.fixture
+def forge(target: Path) -> Forge:
+    def rewrite(*rows: dict[str, Any], change: Callable[[dict[str, Any]], None] = lambda _row: None) -> None:
+        path = target / MANIFEST_NAME
+        lines = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
+        for line in lines:
+            change(line)
+        data = b"".join(json.dumps(line).encode() + b"\n" for line in [*lines, *rows])
+        seal = json.dumps({"seal": hashlib.sha256(data).hexdigest(), "mac": ""}).encode()
+        path.write_bytes(data + seal + b"\n")
+
+    return rewrite
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return what goes to another machine, which has another key and a process that knows nothing."""
+
+    def go() -> None:
+        monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "other-state"))
+        review_ledger._decisions.cache_clear()
+
+    return go
+
+
+def content(target: Path, data: bytes) -> dict[str, Any]:
+    """Put *data* into the backup, and return the columns of its row."""
+    digest, size = ContentStore(target).add([data])
+    return {"size": size, "sha256": digest, "mode": "0600", "mtime_ns": 0}
 
 
 def _state(home: Home) -> dict[str, object]:
