@@ -122,8 +122,8 @@ def stored_packs(
 def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *, strict: bool) -> None:
     """Make *root* a repository with *history*. No file of the work tree is written.
 
-    Git checks that every object is there. A *strict* check also refuses objects that git takes for malformed or
-    dangerous, which a home may have from another program.
+    Git checks that every object is there, those of staged files as well. A *strict* check also refuses objects that git
+    takes for malformed or dangerous, which a home may have from another program.
 
     Raises:
         HistoryError: git refused, or objects are missing.
@@ -145,8 +145,11 @@ def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *
     for commit in history.stashes:
         subject = git.text("log", "-1", "--format=%s", commit).strip()
         git.change("stash", "store", "-m", subject or "stash", commit)
-    git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     _fill_staging_area(git, history)
+    try:
+        git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+    except GitFailed as error:  # git names missing objects in its output
+        raise GitFailed("fsck", error.exit_code, error.reason or "objects are missing") from error
 
 
 def refresh(root: Path) -> None:

@@ -23,8 +23,11 @@ from .history import make_repository, refresh
 from .inner_repositories import enclosing
 from .manifest import BackupRepository
 
-__all__ = ["RestoredRepositories", "is_unwritten"]
+__all__ = ["RestoredRepositories", "is_refusal"]
 
+#: Commands of git that fail where the history is at fault, and what another one says of a branch.
+_JUDGING = frozenset({"fsck", "index-pack", "log", "read-tree", "update-index", "update-ref"})
+_BAD_NAME = lazy_regex("invalid initial branch name")
 #: What git says where it is not the history that is at fault.
 _NOT_WRITTEN = lazy_regex(
     r"No space left|Disk quota|Read-only file system|Permission denied|Input/output error|write (?:failure|error)"
@@ -34,9 +37,13 @@ _NOT_WRITTEN = lazy_regex(
 _PATTERN = lazy_regex(r"([\\*?\[\]!# ])")
 
 
-def is_unwritten(error: GitFailed) -> bool:
-    """Return whether git failed because it could not write. On a full disk it may have no place to say anything."""
-    return not error.reason or _NOT_WRITTEN.search(error.reason) is not None
+def is_refusal(error: GitFailed) -> bool:
+    """Return whether git refuses the history, and did not merely fail to write it.
+
+    On a full disk it may have no place to say anything.
+    """
+    is_judged = error.command in _JUDGING or _BAD_NAME.search(error.reason) is not None
+    return is_judged and bool(error.reason) and _NOT_WRITTEN.search(error.reason) is None
 
 
 class RestoredRepositories:
@@ -81,7 +88,7 @@ class RestoredRepositories:
             make_repository(root, repository.history, packs, strict=not self._own)
             self._folders[repository.place] = self._put(repository, root)
         except HistoryError as error:
-            if isinstance(error, GitMissing) or (isinstance(error, GitFailed) and is_unwritten(error)):
+            if isinstance(error, GitMissing) or (isinstance(error, GitFailed) and not is_refusal(error)):
                 raise
             _discard(root)
             return f"is refused by git: {error}"

@@ -34,7 +34,7 @@ from .errors import BackupDamaged, BackupRefused, DamagedFile, RestoreFailed
 from .history import make_repository, refresh
 from .making import BackupProgress
 from .manifest import BackupFile, BackupManifest
-from .restored_repositories import RestoredRepositories, is_unwritten
+from .restored_repositories import RestoredRepositories, is_refusal
 from .verification import damaged_files
 
 __all__ = ["RestoredHome", "restore_home"]
@@ -45,8 +45,6 @@ _EXECUTABLE = 0o700
 _MOST_NAMED = 20
 #: Largest record of this machine that is signed anew.
 _MAX_RECORD_BYTES = 64 << 20
-#: Commands of git that fail where the history is at fault.
-_JUDGING = frozenset({"fsck", "index-pack", "log", "update-ref"})
 #: In the name of a folder in which a home is built.
 _BUILDING = ".restoring-"
 
@@ -193,7 +191,7 @@ class _Building:
             packs = [self._store.path(pack.digest) for pack in self._manifest.packs]
             make_repository(self._place, history, packs, strict=not self._manifest.own)
         except GitFailed as error:
-            if error.command not in _JUDGING or is_unwritten(error):
+            if not is_refusal(error):
                 raise RestoreFailed(self._root, str(error)) from error
             raise BackupDamaged(self._folder, f"has a history that git refuses. Nothing was made: {error}") from error
 

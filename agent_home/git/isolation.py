@@ -82,9 +82,9 @@ def git_folders(root: Path, *, look: bool = True) -> GitFolders:
         pointer = _small_text(own, _MAX_POINTER_BYTES)
         if not pointer.startswith("gitdir:"):
             raise NoRepository(root)
-        own = root / pointer.removeprefix("gitdir:").strip()
+        own = root / pointer.removeprefix("gitdir:").lstrip(" ").rstrip("\r\n")
     own = own.absolute()
-    common = _small_text(own / "commondir", _MAX_POINTER_BYTES).strip()
+    common = _small_text(own / "commondir", _MAX_POINTER_BYTES).rstrip("\r\n")
     shared = Path(os.path.normpath(own / common)) if common else own
     # Every command comes here: names as text are several times as fast as paths.
     if not all(map(os.path.lexists, (f"{own}/HEAD", f"{shared}/objects/.", f"{shared}/refs/."))):
