@@ -59,8 +59,9 @@ def remote_addresses(root: Path) -> dict[str, str]:
     Raises:
         HistoryError: git refused.
     """
-    listing = home_client(root).text("remote", "-v").splitlines()
-    return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
+    rows = (line.split("\t", 1) for line in home_client(root).text("remote", "-v").split("\n") if "\t" in line)
+    # The user's own rewriting of addresses (``url.*.insteadOf``) may bring a password.
+    return {name: without_credentials(address.rpartition(" ")[0]) for name, address in rows}
 
 
 def submodule_address(root: Path, name: str) -> str:

@@ -238,7 +238,12 @@ def test_a_harmful_purge_is_refused(
     assert git("rev-parse", "HEAD") == refs
 
 
-def test_remotes_are_named(home: Home, git: Git) -> None:
+def test_remotes_are_named_without_passwords(
+    home: Home, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert remote_addresses(home.root) == {}
     git("remote", "add", "origin", "https://example.com/home.git")
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}
+    (tmp_path / "gitconfig").write_text('[url "https://ada:secret@example.com/"]\n\tinsteadOf = https://example.com/\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}
