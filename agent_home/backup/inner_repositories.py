@@ -8,7 +8,7 @@ another repository of the user into the backup.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..home_location import MANIFEST
 from .carried import LeftOut
 from .manifest import MOST_REPOSITORIES
 
-__all__ = ["InnerRepository", "enclosing", "inner_repositories", "unused_modules"]
+__all__ = ["InnerRepository", "enclosing", "inner_repositories"]
 
 _MODULES = "modules"
 _MAX_EXCLUDE_BYTES = 1 << 20
@@ -49,16 +49,19 @@ class InnerRepository:
 
 
 def inner_repositories(home: Home, places: Sequence[str]) -> tuple[list[InnerRepository], list[LeftOut]]:
-    """Return the repositories at *places* of *home*, the outer ones first, and those that are left out."""
+    """Return the repositories at *places* of *home*, the outer ones first, and those that are left out.
+
+    Of too many, those deep in the home are left out. A submodule that is not checked out is named as well.
+    """
     outer = git_folder(home.root)
     folders = {} if outer is None else {"": Path(os.path.realpath(outer))}
     found, left_out = list[InnerRepository](), list[LeftOut]()
-    for number, place in enumerate(sorted(places)):
+    places = sorted(places, key=lambda place: (place.count("/"), place))
+    for number, place in enumerate(places):
         if len(found) >= MOST_REPOSITORIES:
             more = f" and {len(places) - number - 1} more" if number + 1 < len(places) else ""
             said = f"this one{more} are too many: a backup carries {MOST_REPOSITORIES} repositories"
-            left_out.append(LeftOut(path=f"{place}/.git", reason=said, unread=True))
-            break
+            return found, [*left_out, _left_out(place, said, unread=True)]
         one = _inner(home.root / place, place, folders)
         if isinstance(one, LeftOut):
             left_out.append(one)
@@ -68,32 +71,14 @@ def inner_repositories(home: Home, places: Sequence[str]) -> tuple[list[InnerRep
         if os.path.lexists(one.root / MANIFEST):
             said = "is that of another home, whose machine state is not in the backup. Back that home up as well"
             left_out.append(LeftOut(path=f"{place}/.git", reason=said))
+    if outer is not None:
+        left_out += _unused_modules(outer, {_named_folder(home.root / place) for place in places})
     return found, left_out
 
 
 def enclosing(place: str, others: Iterable[str]) -> str:
     """Return the innermost of the places *others* around *place*, or an empty text for the home."""
     return max((other for other in others if place.startswith(f"{other}/")), key=len, default="")
-
-
-def unused_modules(home: Home, used: Iterable[InnerRepository]) -> Iterator[LeftOut]:
-    """Yield the repositories of submodules of *home* that are not checked out, as far as they are found quickly."""
-    outer = git_folder(home.root)
-    if outer is None:
-        return
-    folders = {str(one.folder) for one in used}
-    top = os.path.realpath(outer / _MODULES)
-
-    def unused() -> Iterator[str]:
-        for folder, inner, names in islice(os.walk(top), _MOST_FOLDERS):
-            if "HEAD" in names and "objects" in inner:
-                inner[:] = [_MODULES] if folder in folders and _MODULES in inner else []
-                if folder not in folders:
-                    yield os.path.relpath(folder, top)
-
-    for name in islice(unused(), _MOST_NAMED):
-        said = "is that of a submodule that is not checked out. Check it out, or fetch it anew after a restore"
-        yield LeftOut(path=f".git/{_MODULES}/{name}", reason=said)
 
 
 def _inner(root: Path, place: str, folders: Mapping[str, Path]) -> InnerRepository | LeftOut:
@@ -161,6 +146,30 @@ def _reaches_out(root: Path, shared: Path) -> str:
         commands = f"git -C {quote(str(root))} repack -a -d` and then `rm {quote(str(borrowed))}"
         return f"borrows objects of another repository. Run `{commands}`"
     return ""
+
+
+def _named_folder(root: Path) -> str:
+    """Return the folder that ``.git`` in *root* leads to, without links, whatever lies there."""
+    try:
+        return os.path.realpath(git_folders(root, look=False).own)
+    except (HistoryError, OSError, ValueError):
+        return ""
+
+
+def _unused_modules(outer: Path, used: Collection[str]) -> Iterator[LeftOut]:
+    """Yield the repositories in the modules of the git folder *outer* that are not *used*, as far as time permits."""
+    top = f"{os.path.realpath(outer)}/{_MODULES}"
+
+    def unused() -> Iterator[str]:
+        for folder, inner, names in islice(os.walk(top), _MOST_FOLDERS):
+            if "HEAD" in names and "objects" in inner:
+                inner[:] = [_MODULES] if folder in used and _MODULES in inner else []
+                if folder not in used:
+                    yield os.path.relpath(folder, top)
+
+    for name in islice(unused(), _MOST_NAMED):
+        said = "is that of a submodule that is not checked out. Check it out, or fetch it anew after a restore"
+        yield LeftOut(path=f".git/{_MODULES}/{name}", reason=said)
 
 
 def _left_out(place: str, reason: str, *, unread: bool = False) -> LeftOut:

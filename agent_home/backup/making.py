@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 from .. import storage
-from ..errors import DocumentInvalid, HistoryError
+from ..errors import DocumentInvalid, GitFailed, HistoryError
 from ..git.fetching import remote_addresses
 from ..home import Home
 from ..salt import ensure_salt
@@ -161,8 +162,7 @@ class _Run:
             pass
         self._say("packing histories", len(self._seen), self._bytes)
         self._repositories.copy(found)
-        if (history := read_history(self._home.root)) is not None:
-            packs, base = self._packs(history, base, packs), history
+        base, packs, _ = self._history(base, packs)
         with hold_home(self._home):
             with suppress(HistoryError, DocumentInvalid):  # then it is carried as it waits
                 recover(self._home)
@@ -179,21 +179,49 @@ class _Run:
         files = self._kept(found) | files
         repositories, left_out = self._repositories.copy(found)
         found.left_out += left_out
-        history = read_history(home.root)
+        history, packs, left_out = self._history(base, packs)
+        found.left_out += left_out
         return BackupManifest(
             home=home_name(home), name=home.manifest.name, made=now.isoformat(), machine=str(home.machine.resolve()),
-            files=files, links=found.links, folders=tuple(found.folders), history=history,
-            packs=() if history is None else self._packs(history, base, packs),
-            remotes={} if history is None else remote_addresses(home.root), repositories=repositories, own=True,
+            files=files, links=found.links, folders=tuple(found.folders), history=history, packs=packs,
+            remotes=self._remotes(history), repositories=repositories, own=True,
         ), found  # fmt: skip
 
-    def _packs(
-        self, new: BackupHistory, old: BackupHistory | None, packs: tuple[BackupFile, ...]
-    ) -> tuple[BackupFile, ...]:
-        """Return the packs that hold the objects of *new*, of which *packs* hold those of *old*."""
-        if self._store is None:
-            return packs
-        return stored_packs(self._home.root, new, old, packs, self._store)
+    def _history(
+        self, base: BackupHistory | None, packs: tuple[BackupFile, ...]
+    ) -> tuple[BackupHistory | None, tuple[BackupFile, ...], list[LeftOut]]:
+        """Return the history of the home, packs with its objects, and what is left out.
+
+        *packs* hold the objects of *base*, the last copy. It stays where the repository is damaged.
+
+        Raises:
+            HistoryError: git is absent, or the repository has a form that no backup carries.
+            OSError: the backup cannot be written.
+        """
+        reasons, root = list[str](), self._home.root
+        for staged_too in (True, False):
+            try:
+                history = read_history(root, staged_too=staged_too)
+                if history is not None and self._store is not None:
+                    packs = stored_packs(root, history, base, packs, self._store)
+            except GitFailed as error:
+                reasons.append(str(error))
+                continue
+            said = f"what is staged cannot be read ({'. '.join(reasons)}). The rest of the history is in the backup"
+            left_out = [] if staged_too else [LeftOut(path=".git/index", reason=said, unread=True)]
+            return history, () if history is None else packs, left_out
+        stays = (
+            "the earlier copy of it stays" if base else "there is no earlier copy, so the backup has the files alone"
+        )
+        said = f"the history cannot be read ({reasons[-1]}), and {stays}"
+        advice = f"`git -C {quote(str(root))} fsck` names the damage"
+        return base, packs, [LeftOut(path=".git", reason=f"{said}. {advice}", unread=True)]
+
+    def _remotes(self, history: BackupHistory | None) -> dict[str, str]:
+        try:
+            return {} if history is None else remote_addresses(self._home.root)
+        except GitFailed:  # what keeps git from reading is named already
+            return {} if self._old is None else dict(self._old.remotes)
 
     def _files(self, found: HomeFiles) -> Iterator[BackupFile]:
         """Copy the files that are not in the backup yet, and yield each as it is there."""

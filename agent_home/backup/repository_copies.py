@@ -20,7 +20,7 @@ from ..home import Home
 from .carried import HomeFiles, LeftOut
 from .content_store import ContentStore
 from .history import read_history, stored_packs
-from .inner_repositories import InnerRepository, inner_repositories, unused_modules
+from .inner_repositories import InnerRepository, inner_repositories
 from .manifest import BackupFile, BackupHistory, BackupManifest, BackupRepository, repository_problem
 
 __all__ = ["RepositoryCopies"]
@@ -64,7 +64,6 @@ class RepositoryCopies:
             OSError: the backup cannot be written.
         """
         inner, left_out = inner_repositories(self._home, found.repositories)
-        left_out += unused_modules(self._home, inner)
         copied = dict[str, BackupRepository]()
         for one in inner:
             made = self._copy(one)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from agent_home.screening import review_ledger
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from tests.conftest import NOW
+from tests.sharing import ORION, put, run_git
 
 from ..conftest import AddEntry, Git
 
@@ -44,8 +44,11 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def used(home: Home, git: Git, add_entry: AddEntry) -> Home:
-    """A home with transcripts, outputs, quarantine, branches, a stash, a tag, and edits that are not committed."""
+def used(home: Home, git: Git, add_entry: AddEntry, tmp_path: Path) -> Home:
+    """A home with transcripts, outputs, quarantine, branches, a stash, a tag, a submodule, and uncommitted edits."""
+    put(home, "submodule", tmp_path / "elsewhere")
+    with (home.root / ORION / "PRODUCT.md").open("a") as file:
+        file.write("\nAn edit by hand.\n")
     add_entry("Blue Heron is the name of the release")
     messages = [Message(session="talk", id=f"m{number}", content=f"Line {number} of the talk") for number in range(3)]
     transcript.append(home, "talk", messages, actor="test", now=NOW)
@@ -110,7 +113,7 @@ def _state(home: Home) -> dict[str, object]:
     files: dict[str, object] = {}
     for path in sorted(home.root.rglob("*")):
         name = path.relative_to(home.root).as_posix()
-        of_git = name.startswith(".git/") and not name.startswith(".git/agent-home/")
+        of_git = f"{ORION}/.git" in name or (name.startswith(".git/") and not name.startswith(".git/agent-home/"))
         if of_git or name in _OWN or name.startswith((".memory", ".git/agent-home/staging")):
             continue
         if path.is_symlink():
@@ -118,10 +121,10 @@ def _state(home: Home) -> dict[str, object]:
         elif path.is_file():
             files[name] = (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_mode & 0o100)
 
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=home.root, check=True, capture_output=True, text=True).stdout
-
     for words in (("for-each-ref",), ("status", "--porcelain"), ("diff", "--cached"), ("stash", "list"),
                   ("symbolic-ref", "HEAD"), ("log", "--all", "--format=%H %B")):  # fmt: skip
-        files[" ".join(words)] = git(*words)
+        files[" ".join(words)] = run_git(home.root, *words)
+    orion = home.root / ORION
+    if (orion / ".git").exists():
+        files["submodule"] = run_git(orion, "for-each-ref", "refs/heads"), run_git(orion, "status", "--porcelain")
     return files

@@ -19,6 +19,7 @@ from agent_home.home import Home
 from tests.sharing import ORION, put, run_git
 
 from ..conftest import AddEntry
+from ..git.traps import Trapped
 
 
 @pytest.fixture
@@ -56,10 +57,10 @@ def test_a_repository_that_moved_is_copied_as_it_is_in_the_end(
 ) -> None:
     """A commit between the copying and the lock of the home is in the backup."""
 
-    def late(root: Path) -> object:
+    def late(root: Path, *, staged_too: bool) -> object:
         if not (project / "TECH.md").exists():
             commit(project, "late\n")
-        return read_history(root)
+        return read_history(root, staged_too=staged_too)
 
     monkeypatch.setattr("agent_home.backup.making.read_history", late)
     backup(home, target, now=now)
@@ -174,3 +175,17 @@ def test_repositories_without_number_are_bounded(
     assert list(report.manifest.repositories) == ["Projects/r0", "Projects/r1", "Projects/r2"]
     assert [item.path for item in report.unread] == ["Projects/r3/.git"]
     assert "2 more" in report.unread[0].reason
+
+
+def test_a_backup_of_a_repository_full_of_traps_runs_nothing(
+    home: Home, target: Path, tmp_path: Path, now: datetime
+) -> None:
+    trapped = Trapped(home.root / "Projects" / "trapped", tmp_path / "traps")
+    trapped.build()
+    trapped.ran()
+    report = backup(home, target, now=now)
+    done = restore_home(target, tmp_path / "again")
+    assert trapped.ran() == set()
+    assert report.manifest.repositories.keys() == {"Projects/trapped", "Projects/trapped/inner"}
+    settings = (done.root / "Projects/trapped/.git/config").read_text()
+    assert "trap" not in settings.replace("Projects/trapped", "")
