@@ -8,6 +8,7 @@ A new repository is made from the packs alone. Nothing that a backup says become
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,19 +29,25 @@ _NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
 _STASH = "refs/stash"
 #: Exit code of ``git update-index --refresh`` where uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
+_KINDS = frozenset({"blob", "commit", "tag", "tree"})
+#: A loose ref, and what git allows in no name of one.
+_WHOLE_REF = re.compile(rb"[0-9a-f]{40}|ref:")
+_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 _REFLOG_LINE = re.compile(rb"[0-9a-f]+ ([0-9a-f]+) ")
 #: Of HEAD, which holds one name, and of lists of commits.
 _MAX_HEAD_BYTES, _MAX_LIST_BYTES = 1 << 13, 64 << 20
 
 
-def read_history(root: Path, *, shallow_too: bool = False, staged_too: bool = True) -> BackupHistory | None:
+def read_history(
+    root: Path, *, shallow_too: bool = False, staged_too: bool = True, damaged: list[str] | None = None
+) -> BackupHistory | None:
     """Return the state of the repository *root*, or ``None`` where there is none.
 
-    A shallow clone is read if *shallow_too*, and the staging area if *staged_too*.
+    A shallow clone is read if *shallow_too*, and the staging area if *staged_too*. Refs that are damaged are added to
+    the list *damaged*. Without the list, such a ref is an error.
 
     Raises:
         HistoryError: git refused, or the clone lacks objects.
-        OSError: HEAD cannot be read.
     """
     try:
         folders = own_folders(root)
@@ -53,12 +60,16 @@ def read_history(root: Path, *, shallow_too: bool = False, staged_too: bool = Tr
     is_shallow, form = git.text("rev-parse", "--is-shallow-repository", "--show-object-format").split()
     if is_shallow == "true" and not shallow_too:
         raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow` there, then back up again")
-    said = storage.read_bytes(folder / "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "surrogateescape").strip()
+    said = _read(folder / "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "surrogateescape").strip()
     head = said.removeprefix("ref: ") if said.startswith("ref: ") else ""
     stashes = tuple(_stashes(folder))
+    broken = list[str]() if damaged is None else damaged
+    broken += _broken_refs(folders.shared)
+    refs = tuple(_refs(git, broken, detached=not head, without=_STASH if stashes else ""))
+    if broken and damaged is None:
+        raise GitFailed("for-each-ref", 0, f"{broken[0]} in {root} is damaged")
     return BackupHistory(
-        head=head, object_format=form, stashes=stashes,
-        refs=tuple(_refs(git, detached=not head, without=_STASH if stashes else "")),
+        head=head, object_format=form, stashes=stashes, refs=refs,
         staged=tuple(_staged(git)) if staged_too else (),
         shallow=tuple(sorted(_lines(folders.shared / "shallow"))) if is_shallow == "true" else (),
     )  # fmt: skip
@@ -165,28 +176,58 @@ def refresh(root: Path) -> None:
             raise
 
 
-def _refs(git: GitClient, *, detached: bool, without: str) -> Iterator[BackupRef]:
-    """Yield the refs that name an object directly, and HEAD where it is *detached*."""
-    listing = git.text(
-        "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
-    )
-    for line in filter(None, listing.split("\n")):
-        oid, kind, name = line.split(" ", 2)
-        if not name.endswith(" symbolic") and name != without:
-            yield BackupRef(name=name, id=oid, kind=kind)
+def _refs(git: GitClient, damaged: list[str], *, detached: bool, without: str) -> Iterator[BackupRef]:
+    """Yield the refs that name an object directly, and HEAD where it is *detached*. Add *damaged* ones to that list."""
+    listing = git.text("for-each-ref", "--format=%(objectname) %(refname)%(if)%(symref)%(then) symbolic%(end)")
+    rows = [line.split(" ", 1) for line in filter(None, listing.split("\n"))]
+    named = [(name, oid) for oid, name in rows if not name.endswith(" symbolic") and name != without]
     if detached:
-        yield BackupRef(name="HEAD", id=git.text("rev-parse", "HEAD").strip(), kind="commit")
+        named.append(("HEAD", git.text("rev-parse", "HEAD").strip()))
+    asked = "".join(f"{oid}\n" for _, oid in named)
+    kinds = git.text("cat-file", "--batch-check=%(objecttype)", stdin=asked.encode()).splitlines() if named else []
+    for (name, oid), kind in zip(named, kinds, strict=True):
+        if kind in _KINDS:
+            yield BackupRef(name=name, id=oid, kind=kind)
+        else:
+            damaged.append(name)
+
+
+def _broken_refs(shared: Path) -> Iterator[str]:
+    """Yield the refs whose files hold no name of an object, as after a power cut. Git passes them over."""
+    for folder, folders, names in os.walk(shared / "refs"):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            ref = path.relative_to(shared).as_posix()
+            if name.startswith(".") or name.endswith(".lock") or _BAD_REF.search(ref):
+                continue
+            if path.is_file() and _WHOLE_REF.match(_read(path, _MAX_HEAD_BYTES)) is None and path.is_file():
+                yield ref
 
 
 def _lines(path: Path) -> list[str]:
-    return storage.read_bytes(path, _MAX_LIST_BYTES).decode("ascii", "replace").split()
+    return _read(path, _MAX_LIST_BYTES).decode("ascii", "replace").split()
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return the beginning of a file of git's. An absent one is empty.
+
+    Raises:
+        GitFailed: it cannot be read.
+    """
+    try:
+        return storage.read_bytes(path, most)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise GitFailed("open", -1, f"{path}: {error.strerror or error}") from error
 
 
 def _stashes(folder: Path) -> Iterator[str]:
     """Yield the stashes, oldest first. A reflog alone names all of them."""
     log = folder / "logs" / "refs" / "stash"
     if log.is_file():
-        for line in storage.read_bytes(log, _MAX_LIST_BYTES).splitlines():
+        for line in _read(log, _MAX_LIST_BYTES).splitlines():
             if named := _REFLOG_LINE.match(line):
                 yield named[1].decode("ascii")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from shlex import quote
 
 from .. import storage
-from ..errors import DocumentInvalid, GitFailed, HistoryError
+from ..errors import DocumentInvalid, HistoryError
 from ..git.fetching import remote_addresses
 from ..home import Home
 from ..salt import ensure_salt
@@ -26,8 +26,8 @@ from ..store.recovery import is_pending, recover
 from .backup_folder import earlier_backup, held_backup, home_name, made_folder, real_folder, refuse_place
 from .carried import HomeFiles, LeftOut, home_files
 from .content_store import ContentStore, digest_of, parts
+from .copied_history import copy_history
 from .errors import BackupDamaged, BackupFailed
-from .history import read_history, stored_packs
 from .known_backups import note_backup
 from .manifest import MANIFEST_NAME, BackupFile, BackupHistory, BackupManifest, manifest_lines, read_manifest
 from .repository_copies import RepositoryCopies
@@ -162,7 +162,9 @@ class _Run:
             pass
         self._say("packing histories", len(self._seen), self._bytes)
         self._repositories.copy(found)
-        base, packs, _ = self._history(base, packs)
+        history, copied, left_out = self._history(base, packs)
+        if not left_out:
+            base, packs = history, copied
         with hold_home(self._home):
             with suppress(HistoryError, DocumentInvalid):  # then it is carried as it waits
                 recover(self._home)
@@ -198,29 +200,25 @@ class _Run:
             HistoryError: git is absent, or the repository has a form that no backup carries.
             OSError: the backup cannot be written.
         """
-        reasons, root = list[str](), self._home.root
-        for staged_too in (True, False):
-            try:
-                history = read_history(root, staged_too=staged_too)
-                if history is not None and self._store is not None:
-                    packs = stored_packs(root, history, base, packs, self._store)
-            except GitFailed as error:
-                reasons.append(str(error))
-                continue
-            said = f"what is staged cannot be read ({'. '.join(reasons)}). The rest of the history is in the backup"
-            left_out = [] if staged_too else [LeftOut(path=".git/index", reason=said, unread=True)]
-            return history, () if history is None else packs, left_out
-        stays = (
-            "the earlier copy of it stays" if base else "there is no earlier copy, so the backup has the files alone"
-        )
-        said = f"the history cannot be read ({reasons[-1]}), and {stays}"
+        root = self._home.root
+        copied = copy_history(root, base, packs, self._store)
+        if not copied.problem:
+            return copied.history, copied.packs, []
+        if copied.staged_alone:
+            said = f"what is staged cannot be read ({copied.problem}). The rest of the history is in the backup"
+            return copied.history, copied.packs, [LeftOut(path=".git/index", reason=said, unread=True)]
+        said = f"not all of the history can be read ({copied.problem})"
+        if copied.is_earlier:
+            said += ". The earlier copy of it stays"
+        elif copied.history is None:
+            said += ". There is no earlier copy, so the backup has the files alone"
         advice = f"`git -C {quote(str(root))} fsck` names the damage"
-        return base, packs, [LeftOut(path=".git", reason=f"{said}. {advice}", unread=True)]
+        return copied.history, copied.packs, [LeftOut(path=".git", reason=f"{said}. {advice}", unread=True)]
 
     def _remotes(self, history: BackupHistory | None) -> dict[str, str]:
         try:
             return {} if history is None else remote_addresses(self._home.root)
-        except GitFailed:  # what keeps git from reading is named already
+        except HistoryError:  # what keeps git from reading is named already
             return {} if self._old is None else dict(self._old.remotes)
 
     def _files(self, found: HomeFiles) -> Iterator[BackupFile]:

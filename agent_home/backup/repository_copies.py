@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from ..errors import GitMissing, HistoryError
-from ..git.client import home_client
+from ..errors import HistoryError
 from ..git.fetching import remote_addresses, submodule_address
 from ..home import Home
 from .carried import HomeFiles, LeftOut
 from .content_store import ContentStore
-from .history import read_history, stored_packs
+from .copied_history import copy_history, is_partial
 from .inner_repositories import InnerRepository, inner_repositories
 from .manifest import BackupFile, BackupHistory, BackupManifest, BackupRepository, repository_problem
 
@@ -72,56 +71,39 @@ class RepositoryCopies:
                 copied[one.place] = made.repository
         kept = self._kept(copied, [*left_out, *found.left_out])
         left_out = [_with_copy(item) if item.path.removesuffix("/.git") in kept else item for item in left_out]
-        return _acceptable(copied | kept, left_out), left_out
+        return self._acceptable(copied | kept, left_out), left_out
 
     def _copy(self, one: InnerRepository) -> _Copied | LeftOut:
         state, began_ns = _state(one.folder), time.time_ns()
         known = self._copied.get(one.place)
         if known and known.state == state and all(changed < began_ns - _UNSURE_NS for _, _, changed, _ in state):
             return known
-        reasons = list[str]()
-        for staged_too in (True, False):
-            try:
-                repository = self._read(one, staged_too=staged_too)
-            except GitMissing:
-                raise
-            except (HistoryError, ValueError) as error:
-                reasons.append(" ".join(str(error).split()))
-                continue
-            said = f"what is staged cannot be read ({'. '.join(reasons)}). The rest of the repository is in the backup"
-            left_out = () if staged_too else (_left_out(one.place, said, "index"),)
-            self._copied[one.place] = _Copied(repository, left_out, state)
-            return self._copied[one.place]
-        with suppress(HistoryError):
-            if home_client(one.root).is_partial():
-                reasons.append("is a partial clone, which lacks objects. Put a whole clone there")
-        return _left_out(one.place, reasons[-1])
-
-    def _read(self, one: InnerRepository, *, staged_too: bool) -> BackupRepository:
-        """Return the repository with its packs.
-
-        Raises:
-            HistoryError, ValueError: git refused, or no manifest can name what it said.
-            OSError: the backup cannot be written.
-        """
-        try:
-            history = read_history(one.root, shallow_too=True, staged_too=staged_too)
-        except OSError as error:
-            raise HistoryError(f"{error.filename or one.folder}: {error.strerror or error}") from error
-        assert history is not None  # noqa: S101 - it was found to be one
         base, packs = self._base(one.place)
-        if self._store is not None:
-            packs = stored_packs(one.root, history, base, packs, self._store, one.place)
-        return BackupRepository(
-            place=one.place, history=history, packs=packs, of=one.of, name=one.name, excluded=one.excluded,
+        copied = copy_history(one.root, base, packs, self._store, one.place)
+        if copied.is_earlier and known and not known.left_out:
+            said = f"{copied.problem}. The copy of a moment ago stays"
+            return replace(known, left_out=(_left_out(one.place, said, "refs"),))
+        if copied.is_earlier or copied.history is None:
+            lacks = ". It is a partial clone. Put a whole clone there" if is_partial(one.root) else ""
+            return _left_out(one.place, f"{copied.problem}{lacks}")
+        repository = BackupRepository(
+            place=one.place, history=copied.history, packs=copied.packs, of=one.of, name=one.name,
+            excluded=one.excluded, remotes=_remotes(one.root),
             url=submodule_address(self._home.root / one.of, one.name)[:_MAX_ADDRESS] if one.name else "",
-            remotes=_remotes(one.root),
         )  # fmt: skip
+        left_out = tuple[LeftOut, ...]()
+        if copied.staged_alone:
+            said = f"what is staged cannot be read ({copied.problem}). The rest of the repository is in the backup"
+            left_out = (_left_out(one.place, said, "index"),)
+        elif copied.problem:
+            left_out = (_left_out(one.place, copied.problem, "refs"),)
+        self._copied[one.place] = _Copied(repository, left_out, state)
+        return self._copied[one.place]
 
     def _base(self, place: str) -> tuple[BackupHistory | None, tuple[BackupFile, ...]]:
-        """Return the history of the last copy of the repository at *place*, with its packs."""
+        """Return the history of the last whole copy of the repository at *place*, with its packs."""
         known = self._copied.get(place)
-        base = known.repository if known else self._old.get(place)
+        base = known.repository if known and not known.left_out else self._old.get(place)
         return (None, ()) if base is None else (base.history, base.packs)
 
     def _kept(self, copied: Collection[str], left_out: Collection[LeftOut]) -> dict[str, BackupRepository]:
@@ -133,24 +115,33 @@ class RepositoryCopies:
             if place not in copied and (f"{place}/.git" in unread or place in unread or place.startswith(folders))
         }  # fmt: skip
 
+    def _acceptable(
+        self, copied: Mapping[str, BackupRepository], left_out: list[LeftOut]
+    ) -> dict[str, BackupRepository]:
+        """Return the repositories that a manifest can name together, and add the others to *left_out*.
 
-def _acceptable(copied: Mapping[str, BackupRepository], left_out: list[LeftOut]) -> dict[str, BackupRepository]:
-    """Return the repositories that a manifest can name together, and add the others to *left_out*.
-
-    A submodule of a repository that is not there is one of its own.
-    """
-    kept = dict[str, BackupRepository]()
-    for place, repository in sorted(copied.items()):
-        one = repository if repository.of in {"", *kept} else replace(repository, of="", name="")
-        if problem := repository_problem(one, kept):
-            left_out.append(_left_out(place, problem))
-        else:
-            kept[place] = one
-    return kept
+        An earlier copy takes the place of such a one. A submodule of a repository that is not there is one of its own.
+        """
+        kept = dict[str, BackupRepository]()
+        for place, repository in sorted(copied.items()):
+            problem = ""
+            for candidate in filter(None, (repository, self._old.get(place))):
+                one = candidate if candidate.of in {"", *kept} else replace(candidate, of="", name="")
+                said = repository_problem(one, kept)
+                if not said:
+                    kept[place] = one
+                    break
+                problem = problem or said
+            if problem:
+                left_out.append(_left_out(place, problem))
+        return kept
 
 
 def _remotes(root: Path) -> dict[str, str]:
-    known = remote_addresses(root).items()
+    try:
+        known = remote_addresses(root).items()
+    except HistoryError:  # they are no part of the history
+        return {}
     return dict(islice(((name, url) for name, url in known if len(name) + len(url) < _MAX_ADDRESS), _MOST_REMOTES))
 
 

@@ -366,7 +366,7 @@ def test_a_place_in_another_home_is_refused(home: Home, tmp_path: Path, now: dat
         backup(home, other / "Archive" / "copy", now=now)
 
 
-@pytest.mark.parametrize("damage", ["objects", "configuration"])
+@pytest.mark.parametrize("damage", ["objects", "configuration", "HEAD", "ref"])
 def test_a_damaged_history_keeps_nothing_else_from_being_copied(
     home: Home, add_entry: AddEntry, target: Path, tmp_path: Path, now: datetime, damage: str
 ) -> None:
@@ -377,8 +377,10 @@ def test_a_damaged_history_keeps_nothing_else_from_being_copied(
             if path.is_file():
                 path.unlink()
                 path.write_bytes(b"x" * 40)
-    else:
+    elif damage == "configuration":
         (home.root / ".git" / "config").write_text("[core\n")
+    else:
+        (home.root / ".git" / ("HEAD" if damage == "HEAD" else "refs/heads/main")).write_text("")
     report = backup(home, target, now=now)
     assert [item.path for item in report.unread] == [".git"]
     assert (report.manifest.history, report.manifest.packs) == (before.history, before.packs)

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_home.backup import inner_repositories, manifest
-from agent_home.backup.history import read_history
+from agent_home.backup.copied_history import CopiedHistory, copy_history
 from agent_home.backup.making import backup
 from agent_home.backup.restoring import restore_home
 from agent_home.backup.verification import verify_backup
@@ -57,12 +58,12 @@ def test_a_repository_that_moved_is_copied_as_it_is_in_the_end(
 ) -> None:
     """A commit between the copying and the lock of the home is in the backup."""
 
-    def late(root: Path, *, staged_too: bool) -> object:
+    def late(root: Path, *others: Any) -> CopiedHistory:
         if not (project / "TECH.md").exists():
             commit(project, "late\n")
-        return read_history(root, staged_too=staged_too)
+        return copy_history(root, *others)
 
-    monkeypatch.setattr("agent_home.backup.making.read_history", late)
+    monkeypatch.setattr("agent_home.backup.making.copy_history", late)
     backup(home, target, now=now)
     again = restore_home(target, target.with_name("again")).root
     assert run_git(again / ORION, "show", "HEAD:TECH.md") == "late"
@@ -189,3 +190,44 @@ def test_a_backup_of_a_repository_full_of_traps_runs_nothing(
     assert report.manifest.repositories.keys() == {"Projects/trapped", "Projects/trapped/inner"}
     settings = (done.root / "Projects/trapped/.git/config").read_text()
     assert "trap" not in settings.replace("Projects/trapped", "")
+
+
+@pytest.mark.parametrize("damage", ["commit", "ref", "blob"])
+def test_what_git_can_read_of_a_damaged_repository_is_carried(
+    home: Home, project: Path, target: Path, now: datetime, damage: str
+) -> None:
+    """A power cut leaves files of the newest commit empty."""
+    run_git(project, "switch", "-q", "-c", "newest")
+    commit(project, "newest\n")
+    run_git(project, "switch", "-q", "main")
+    named = run_git(project, "rev-parse", "newest:TECH.md" if damage == "blob" else "newest")
+    file = project / ".git" / ("refs/heads/newest" if damage == "ref" else f"objects/{named[:2]}/{named[2:]}")
+    file.chmod(0o600)
+    file.write_bytes(b"")
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [f"{ORION}/.git/refs"]
+    assert "without refs/heads/newest" in report.unread[0].reason
+    again = restore_home(target, target.with_name("again")).root
+    assert run_git(again / ORION, "branch", "--format=%(refname)") == "refs/heads/main"
+    assert run_git(again / ORION, "status", "--porcelain") == ""
+
+
+def test_a_damaged_ref_never_replaces_an_earlier_copy(home: Home, project: Path, target: Path, now: datetime) -> None:
+    before = backup(home, target, now=now).manifest.repositories
+    (project / ".git/refs/heads/main").write_bytes(b"")
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [f"{ORION}/.git"]
+    assert report.manifest.repositories == before
+
+
+@pytest.mark.parametrize("head", ["ref: ../../x\n", "ref: refs/heads/a b\n", "", "\xff\xfe"])
+def test_a_head_that_names_nothing_keeps_nothing_else_from_being_copied(
+    home: Home, project: Path, target: Path, now: datetime, head: str
+) -> None:
+    before = backup(home, target, now=now).manifest.repositories
+    (project / ".git/HEAD").write_text(head, encoding="latin-1")
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [f"{ORION}/.git"]
+    assert report.manifest.repositories == before
+    fresh = backup(home, target.with_name("fresh"), now=now)
+    assert fresh.manifest.repositories == {}
