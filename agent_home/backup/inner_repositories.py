@@ -141,11 +141,21 @@ def _reaches_out(root: Path, shared: Path) -> str:
     """Return why reading the repository would read another one, or an empty text."""
     if found := links_out(root):
         return f"has a link that leads out of it ({found[0]}). Put a copy of the file or folder in its place"
+    if link := next(_linked_objects(shared / "objects"), None):
+        return f"has a link in the place of an object ({link}). Put a copy of the file or folder in its place"
     borrowed = shared / "objects" / "info" / "alternates"
     if os.path.lexists(borrowed) and borrowed.stat().st_size:
         commands = f"git -C {quote(str(root))} repack -a -d` and then `rm {quote(str(borrowed))}"
         return f"borrows objects of another repository. Run `{commands}`"
     return ""
+
+
+def _linked_objects(objects: Path) -> Iterator[str]:
+    """Yield the links in the folder of objects. Git makes none there."""
+    for place, folders, names in os.walk(objects):
+        for name in (*folders, *names):
+            if os.path.islink(path := f"{place}/{name}"):  # noqa: PTH114 - there may be many
+                yield path
 
 
 def _named_folder(root: Path) -> str:
