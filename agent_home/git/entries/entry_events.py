@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..client import GitClient, home_client
 from ..history import Event
 from .entry_commits import EntryCommit, entry_commits
 
-__all__ = ["EntryHistories", "entry_histories"]
+__all__ = ["CommitActs", "EntryHistories", "entry_histories"]
 
 _CACHE = "entry-events.json"
 #: Number of the form of the cache. Another number makes it again.
@@ -31,6 +31,15 @@ _FORM = 1
 _Commit = tuple[str, str, str, str, str, str]
 #: The place of the commit in the list of commits, the action, and the file.
 _Act = tuple[int, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitActs:
+    """Acts of one commit on entries: the id, the action and the file of each. *ts* and *actor* are the commit's."""
+
+    ts: str
+    actor: str
+    acts: Sequence[tuple[str, str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,17 @@ class EntryHistories(Mapping[str, tuple[Event, ...]]):
     def __len__(self) -> int:
         """Return the number of entries."""
         return len(self._acts)
+
+    def by_commit(self) -> list[CommitActs]:
+        """Return the same events by commit, oldest first. This takes a fraction of the time for all entries."""
+        acts: list[list[tuple[str, str, str]]] = [[] for _ in self._commits]
+        for name, rows in self._acts.items():
+            for place, action, file in rows:
+                acts[place].append((name, action, file))
+        return [
+            CommitActs(ts=commit[1], actor=commit[4], acts=rows)
+            for commit, rows in zip(self._commits, acts, strict=True)
+        ]
 
     def _event(self, place: int, action: str, file: str) -> Event:
         commit, ts, session, evidence, actor, subject = self._commits[place]

@@ -266,6 +266,14 @@ def test_commits_that_are_fetched_behind_the_oldest_one_are_read(tmp_path: Path)
         assert len(entry_histories(clone, head)[IDS[0]]) == 3
 
 
+def test_the_events_are_the_same_by_commit(home: Home, add_entry: AddEntry) -> None:
+    for title in ("One", "Two"):
+        add_entry(title)
+    known = entry_histories(home.root, history.head(home.root))
+    by_entry = [(event.ts, event.actor, [(name, event.action, event.file)]) for name in known for event in known[name]]
+    assert [(found.ts, found.actor, found.acts) for found in known.by_commit()] == by_entry
+
+
 def test_without_commits_there_are_no_events(home: Home) -> None:
     assert dict(entry_histories(home.root, "")) == {}
     assert not (state_folder(home.root) / "entry-events.json").exists()
