@@ -24,7 +24,7 @@ _WIDTH, _HEIGHT = 760, 240
 _LEAST_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 16, 14, 34
 #: Height of a row of the legend, and how wide a letter is at the size of the text (``charts.css``).
 _ROW, _LETTER = 22, 7.2
-_SWATCH = 18
+_SWATCH = 34
 #: Labels below the horizontal axis: up to this many are all shown, and of more only some.
 _MOST_LABELS, _SOME_LABELS = 8, 6
 #: The space between labels. Those at the edges are moved inwards.
@@ -81,7 +81,7 @@ def line_chart(chart: Chart) -> Markup:
     """Return *chart* as lines over its labels. A value alone between gaps is a mark."""
     rows = [_values(chart, line) for line in chart.series]
     frame = _Frame.of(chart, [value for row in rows for value in row if value is not None])
-    parts = [*_axes(chart, frame, slots=False), *_legend(chart)]
+    parts = [*_axes(chart, frame, slots=False), *_legend(chart, lines=True)]
     for place, (line, row) in enumerate(zip(chart.series, rows, strict=True)):
         parts += _line(chart, frame, place, line.name, row)
     return _drawn(chart, frame, parts)
@@ -95,7 +95,7 @@ def stacked_bar(chart: Chart) -> Markup:
     rows = [[max(0.0, value) if value is not None else 0.0 for value in _values(chart, line)] for line in chart.series]
     sums = [sum(column) for column in zip(*rows, strict=True)]
     frame = _Frame.of(chart, [] if chart.is_empty else sums)
-    parts = [*_axes(chart, frame, slots=True), *_legend(chart)]
+    parts = [*_axes(chart, frame, slots=True), *_legend(chart, lines=False)]
     base = [0.0] * len(sums)
     for place, (line, row) in enumerate(zip(chart.series, rows, strict=True)):
         parts += _bars(chart, frame, place, line.name, row, base)
@@ -274,15 +274,20 @@ def _said(chart: Chart, at: int, name: str, value: float) -> str:
     return _shown(f"{chart.labels[at]}, {name}: {number_text(value)}{unit}")
 
 
-def _legend(chart: Chart) -> Iterator[Markup]:
-    """Yield the names of the series with their colours, above the values. One series alone has the title's name."""
+def _legend(chart: Chart, *, lines: bool) -> Iterator[Markup]:
+    """Yield the names of the series behind samples of them, above the values. One series alone has the title's name."""
     for row, names in enumerate(_legend_rows(chart)):
         y = 18 + (row + bool(chart.unit)) * _ROW
         for place, x, name in names:
-            colour = place % COLOURS + 1
-            yield Markup('<rect class="bar c{}" x="{}" y="{}" width="12" height="12"/>').format(
-                colour, _number(x), _number(y - 10)
-            )
+            colour, end = place % COLOURS + 1, x + _SWATCH - 6
+            if lines:
+                yield Markup('<line class="line c{}" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
+                    colour, _number(x), y - 4, _number(end), y - 4
+                )
+            else:
+                yield Markup('<rect class="bar c{}" x="{}" y="{}" width="{}" height="12"/>').format(
+                    colour, _number(x), y - 10, _SWATCH - 6
+                )
             yield _text("legend", x + _SWATCH, y, name, "start")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
+from functools import lru_cache
 
 from agent_home import storage
 from agent_home.documents.check import entry_files
@@ -86,11 +87,16 @@ def topic_rows(found: Sequence[EntryCorrection], most: int = _MOST_TOPICS) -> li
     topics = find_topics([item.text for item in found], most)
     counts: dict[str, Counter[str]] = {topic: Counter() for topic in (*topics, "")}
     for item in found:
-        named = {term.casefold() for term in content_terms(item.text)}
+        named = _terms(item.text)
         counts[next((topic for topic in topics if topic.casefold() in named), "")][item.kind] += 1
     rows = [TopicRow(topic=topic, counts=tuple(count[kind] for kind in KINDS)) for topic, count in counts.items()]
     rows = [row for row in rows if any(row.counts)]
     return sorted(rows, key=lambda row: (not row.topic, -sum(row.counts), row.topic))
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(term.casefold() for term in content_terms(text))
 
 
 def _ended(entries: Mapping[str, Entry]) -> Iterator[_Row]:

@@ -16,7 +16,7 @@ from ..charts import Chart, Series, line_chart, stacked_bar, table_rows
 from ..language import Translate
 from .corrections import KINDS, TopicRow, corrected_entries, topic_rows
 from .growth import DayOfEntries, days_of_entries, weeks_of_entries
-from .prompt_figures import DayOfPrompts, days_of_prompts
+from .prompt_figures import MOST_PROMPTS, DayOfPrompts, days_of_prompts
 
 __all__ = ["DAYS", "OverTimeView", "TimePanel", "over_time_view"]
 
@@ -117,7 +117,11 @@ def _tokens(every: Sequence[date], days: Sequence[DayOfPrompts], _: Translate) -
         ],
         empty=_("No prompt was recorded in these days."),
     )  # fmt: skip
-    return _panel(line_chart, chart, _("{n} prompts, from the event log.", n=sum(day.prompts for day in days)))
+    count = sum(day.prompts for day in days)
+    text = (
+        "The newest {n} prompts, from the event log." if count >= MOST_PROMPTS else "{n} prompts, from the event log."
+    )
+    return _panel(line_chart, chart, _(text, n=count))
 
 
 def _recall(every: Sequence[date], days: Sequence[DayOfPrompts], _: Translate) -> TimePanel:

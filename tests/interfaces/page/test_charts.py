@@ -148,7 +148,7 @@ def test_a_higher_value_stands_higher() -> None:
 
 def test_bars_stand_upon_each_other() -> None:
     svg = stacked_bar(chart([3], [2], [0], [-4], labels=("a",)))
-    low, high = [item for item in marks(svg, "rect") if item.get("height") != "12"]
+    low, high = (item for item in marks(svg, "rect") if item.get("height") != "12")
     assert float(high.get("y") or 0) + float(high.get("height") or 0) == pytest.approx(
         float(low.get("y") or 0), abs=0.2
     )
@@ -181,6 +181,13 @@ def test_labels_do_not_touch_each_other() -> None:
 def test_the_legend_names_several_series() -> None:
     assert texts(line_chart(chart([1.0], [2.0])), "legend") == ["Series 1", "Series 2"]
     assert texts(line_chart(chart([1.0])), "legend") == []
+
+
+def test_the_legend_shows_lines_as_they_are_drawn_and_bars_as_boxes() -> None:
+    samples = [item.get("class") for item in marks(line_chart(chart([1.0], [2.0])), "line")]
+    assert samples == ["line c1", "line c2"]
+    boxes = [item for item in marks(stacked_bar(chart([1.0], [2.0])), "rect") if item.get("height") == "12"]
+    assert [item.get("class") for item in boxes] == ["bar c1", "bar c2"]
 
 
 @pytest.mark.parametrize(
