@@ -19,7 +19,7 @@ from ..home import Home
 from ..suggestions import near_names
 from . import proposals, transcript
 
-__all__ = ["CitedTurn", "Lineage", "lineage"]
+__all__ = ["CitedTurn", "Lineage", "cited_turns", "lineage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def lineage(home: Home, spelled: str, histories: Mapping[str, Sequence[Event]] |
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:
         raise NoSuchEntry(spelled.strip(), near_names(entry_id, proposals.taken_ids(home)))
-    turns = tuple(_turns(home, found.entry)) if found.entry else ()
+    turns = tuple(cited_turns(home, found.entry)) if found.entry else ()
     return replace(found, events=(*events, *found.events), turns=turns)
 
 
@@ -131,7 +131,7 @@ def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
     return Lineage(id=entry_id, state="removed", path=last.file, entry=entry, events=(), turns=())
 
 
-def _turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
+def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
     """Yield the turns that the entry's ``Sources`` name, in their order."""
     read: dict[str, dict[str, transcript.Message]] = {}
     for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
