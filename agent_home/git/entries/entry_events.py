@@ -21,7 +21,7 @@ from ..client import GitClient, home_client
 from ..history import Event
 from .entry_commits import EntryCommit, entry_commits
 
-__all__ = ["CommitActs", "EntryHistories", "entry_histories"]
+__all__ = ["CommitActs", "EntryHistories", "drop_entry_events", "entry_histories"]
 
 _CACHE = "entry-events.json"
 #: Number of the form of the cache. Another number makes it again.
@@ -108,6 +108,11 @@ def entry_histories(root: Path, head: str) -> EntryHistories:
         known = _extended(old, git, head, shallow)
         storage.write_cache(cache, _rendered(known))
     return EntryHistories(known.commits, known.acts)
+
+
+def drop_entry_events(root: Path) -> None:
+    """Remove the cache, which has subjects of commits that are no longer in the history."""
+    storage.remove(state_folder(root) / _CACHE)
 
 
 def _follows(git: GitClient, head: str, earlier: str) -> bool:
