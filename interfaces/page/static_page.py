@@ -20,6 +20,7 @@ from .rendering import render, static_file
 from .views.entry import entry_view
 from .views.health import health_view
 from .views.memory import memory_view
+from .views.over_time import over_time_view
 from .views.prompt import prompt_view
 from .views.review import review_cards
 
@@ -36,7 +37,7 @@ def static_page(home: Home, now: datetime, language: str = "en") -> str:
     Texts that the guard holds back are not in it: the file may go to places that the home does not.
     """
     _ = translation(language)
-    style = "\n".join(_file("page.css").splitlines())
+    style = "\n".join(_file(name) for name in ("page.css", "charts.css"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     parts = [(name, title, Markup(text)) for name, title, text in _parts(home, now, language, _)]  # noqa: S704 - HTML
     return render(
@@ -58,7 +59,8 @@ def _parts(home: Home, now: datetime, language: str, _: Translate) -> Iterator[t
     yield "review", _("Review"), shown("review_list.html", review_cards(home, now))
     yield "memory", _("Memory"), shown("memory.html", live, detailed=detailed)
     yield "archive", _("Archive"), shown("memory.html", archived, detailed=detailed)
-    yield "prompt", _("Prompt"), shown("prompt.html", prompt_view(home, now))
+    yield "prompt", _("Prompt"), shown("prompt.html", prompt_view(home, now, _))
+    yield "over-time", _("Over time"), shown("over_time.html", over_time_view(home, now, _))
     run = CheckRun(checks=examine(home, now), at=now)
     yield "health", _("Guard and health"), shown("health.html", health_view(home, run))
     entries = "\n".join(shown("entry.html", entry_view(home, entry_id)) for entry_id in detailed)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_home.documents.entry import section_of
+from agent_home.git import history
+from agent_home.git.entries.entry_events import entry_histories
 from agent_home.git.history import Event
 from agent_home.home import Home
 from agent_home.store.lineage import CitedTurn, Lineage, lineage
@@ -46,7 +48,7 @@ def entry_view(home: Home, entry_id: str) -> EntryView:
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
-    found = lineage(home, entry_id)
+    found = lineage(home, entry_id, entry_histories(home.root, history.head(home.root)))
     rule = section_of(found.id[:2])
     fields = found.entry.fields if found.entry else {}
     uses = [(reference.ts, reference.by) for reference in read(home) if reference.id == found.id]
