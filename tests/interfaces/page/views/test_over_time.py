@@ -57,6 +57,17 @@ def test_growth_ends_with_the_entries_of_today(used: Home, today: datetime) -> N
     assert len(table) == DAYS + 1
 
 
+def test_an_archived_entry_is_counted_in_the_archive(used: Home, today: datetime) -> None:
+    with transaction(used, actor="archive", message="Archive", now=today) as edits:
+        memory = edits.read("MEMORY.md")
+        moved = memory.entry("KD-0001")
+        assert moved is not None
+        edits.write("MEMORY.md", memory.without_entry("KD-0001"))
+        edits.write("Archive/MEMORY-2026-11.md", f"# Archive\n\n## Key Decisions\n\n{moved.render()}")
+    assert panel(used, today, "growth").table[-1][1:] == ("1", "0", "1")
+    assert panel(used, today, "archive").table[-1][1:] == ("1", "0", "0")
+
+
 def test_prompts_have_tokens_and_where_recorded_a_time_of_recall(used: Home, today: datetime) -> None:
     tokens, recall = (panel(used, today, key).table for key in ("tokens", "recall"))
     assert [row[1] for row in tokens[-2:]] == ["1 000", "3 000"]
