@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from agent_home.git import history
+from agent_home.git.entries.entry_events import entry_histories
 from agent_home.home import Home
 
 from ..doctor.health import examine
@@ -53,8 +54,8 @@ def _parts(home: Home, now: datetime, language: str, _: Translate) -> Iterator[t
     def shown(template: str, view: Any, **values: Any) -> str:
         return render(template, language, live=False, view=view, visitor=None, **values)
 
-    live = memory_view(home, now, most=_MOST_ROWS)
-    archived = memory_view(home, now, archived=True, most=_MOST_ROWS)
+    live = memory_view(home, now, most=_MOST_ROWS, screened=True)
+    archived = memory_view(home, now, archived=True, most=_MOST_ROWS, screened=True)
     detailed = [row.id for row in (*live.rows, *archived.rows)][:_MOST_DETAILED]
     yield "review", _("Review"), shown("review_list.html", review_cards(home, now))
     yield "memory", _("Memory"), shown("memory.html", live, detailed=detailed)
@@ -63,7 +64,8 @@ def _parts(home: Home, now: datetime, language: str, _: Translate) -> Iterator[t
     yield "over-time", _("Over time"), shown("over_time.html", over_time_view(home, now, _))
     run = CheckRun(checks=examine(home, now), at=now)
     yield "health", _("Guard and health"), shown("health.html", health_view(home, run))
-    entries = "\n".join(shown("entry.html", entry_view(home, entry_id)) for entry_id in detailed)
+    histories = entry_histories(home.root, history.head(home.root))
+    entries = "\n".join(shown("entry.html", entry_view(home, entry_id, histories)) for entry_id in detailed)
     yield "entries", _("Entries"), entries
 
 

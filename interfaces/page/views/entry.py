@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_home.documents.entry import section_of
@@ -42,13 +42,15 @@ class EntryView:
         return self.lineage.events[::-1]
 
 
-def entry_view(home: Home, entry_id: str) -> EntryView:
-    """Return the entry with that id, wherever it is now.
+def entry_view(home: Home, entry_id: str, histories: Mapping[str, Sequence[Event]] | None = None) -> EntryView:
+    """Return the entry with that id, wherever it is now. *histories* are those of all entries, if they are at hand.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
-    found = lineage(home, entry_id, entry_histories(home.root, history.head(home.root)))
+    if histories is None:
+        histories = entry_histories(home.root, history.head(home.root))
+    found = lineage(home, entry_id, histories)
     rule = section_of(found.id[:2])
     fields = found.entry.fields if found.entry else {}
     uses = [(reference.ts, reference.by) for reference in read(home) if reference.id == found.id]
