@@ -85,6 +85,7 @@ LEFT_OUT: Mapping[str, str] = {
     "index.*": "the index, computed again",
     "last-prompts.json": "computed again",
     "moved": "a mark of this version",
+    "page-access.json": "browsers that are signed in to the page. Make new links with `memory page`",
     "packed.json": "when git's objects were packed",
     "packing": "the mark of a packing that runs",
     "prompts/*": "prompts of runs",
