@@ -172,6 +172,7 @@ STORERS = {
     "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
     "agent_home.screening.private_folders": "git's own list of ignored files, once, with the lock held",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
+    "agent_home.git.entries.entry_events": "events of entries that git has, machine state, made by any reader",
     "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "agent_home.outputs.blobs": "contents of outputs: screened, never in git, each under a name of its own",

@@ -79,6 +79,7 @@ LEFT_OUT: Mapping[str, str] = {
     "closings.checked": "computed again",
     "committing": "the mark of a commit that runs",
     "decided.json": "decisions of the last day, so that they can be undone",
+    "entry-events.json": "computed again",
     "hosts.json": "which settings of chat hosts name this folder. Run `memory install` for the new one",
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",

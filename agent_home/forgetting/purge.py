@@ -21,6 +21,7 @@ from ..errors import HistoryError
 from ..git import history
 from ..git.client import GitObject, home_client
 from ..git.commits import refuse_unfinished
+from ..git.entries.entry_events import drop_entry_events
 from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.own_folder import own_folders
 from ..git.pack import PackWriter
@@ -229,6 +230,7 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
         git.change("prune", "--expire=now")
         git.change("prune-packed", "-q")
         git.query("fsck", "--full", "--no-dangling", "--no-progress")
+        drop_entry_events(root)
     return done
 
 

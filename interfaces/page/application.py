@@ -38,8 +38,7 @@ _HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # Stricter, a browser sends the forms of this page with the origin "null", as those of any other.
-    "Referrer-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",  # without a referrer a browser names no origin with a form
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
