@@ -87,12 +87,14 @@ def _starlette(routes: list[Route], activity: Activity, max_body_bytes: int) -> 
 
 def _page(service: Service) -> Iterator[Route]:
     """Yield the routes of the page, which checks by itself that a request comes from a browser that signed in."""
-    from interfaces.page.application import page_routes  # a service without a port has no use for it
+    from interfaces.page.application import page_problem, page_routes  # a service without a port has no use for it
+
+    def shown(request: Request, problem: HttpProblem) -> Response:
+        return page_problem(request, problem.status, str(problem))
 
     for route in page_routes(service.callers.homes):
-        yield Route(
-            route.path, _open(service, route.path, route.endpoint, page=True), methods=list(route.methods or ())
-        )
+        answer = _open(service, route.path, route.endpoint, shown=shown)
+        yield Route(route.path, answer, methods=list(route.methods or ()))
 
 
 def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
@@ -108,9 +110,15 @@ def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
     return _open(service, endpoint.path, answer, detail=endpoint.detail)
 
 
-def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False, page: bool = False) -> Answerer:
-    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``)."""
-    require_host = service.callers.require_known_host if page else service.callers.require_own_host
+def _open(
+    service: Service, path: str, answer: Answerer, *, detail: bool = False,
+    shown: Callable[[Request, HttpProblem], Response] | None = None,
+) -> Answerer:  # fmt: skip
+    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``).
+
+    A path of the page has *shown*, which makes a page of a problem.
+    """
+    require_host = service.callers.require_own_host if shown is None else service.callers.require_known_host
 
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
@@ -123,7 +131,9 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
             response = Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
             problem = _as_problem(error, private=request.state.private)
-            response = _problem_response(problem, request_id, detail=detail)
+            response = (
+                _problem_response(problem, request_id, detail=detail) if shown is None else shown(request, problem)
+            )
             if response.status_code == 500:
                 log_defect(error, request_id)
         response.headers["X-Request-Id"] = request_id

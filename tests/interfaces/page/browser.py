@@ -106,9 +106,7 @@ class Browser:
         assert answer.status_code == 200, answer.text
         return Document(answer.text)
 
-    def post(
-        self, path: str, data: Mapping[str, str], *, headers: Mapping[str, str] | None = None
-    ) -> httpx.Response:
+    def post(self, path: str, data: Mapping[str, str], *, headers: Mapping[str, str] | None = None) -> httpx.Response:
         """Send a form of the page."""
         return self.ask("POST", path, headers={**_OWN, **(headers or {})}, data=dict(data))
 

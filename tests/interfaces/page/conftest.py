@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -68,26 +68,27 @@ def browser(app: ASGIApp, home: Home, clock: Clock) -> Browser:
 
 
 @pytest.fixture(scope="session")
-def _hostile_pattern(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FolderCopy]:
-    """Make the hostile home once, in the place of each copy, because a home's records name their place."""
+def _hostile_pattern(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -> FolderCopy:
+    """Make the hostile home once for all copies. Their signed records count for no copy."""
     folder = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
         _configure_git(patch)
         patch.setattr("interfaces.indexing.MAX_VECTORS", 0)
         _pattern_home.write(folder / "home")
         make_hostile(Home(folder / "home"), folder, NOW)
-        yield FolderCopy(folder / "home")
+        return FolderCopy(folder / "home")
 
 
-@pytest.fixture
-def hostile_home(_hostile_pattern: FolderCopy, tmp_path: Path) -> Home:
-    """A home in which everything that others name or say is hostile HTML."""
-    _hostile_pattern.write(tmp_path / "hostile-home")
-    return Home(tmp_path / "hostile-home")
+@pytest.fixture(scope="module")
+def hostile_home(_hostile_pattern: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home in which everything that others name or say is hostile HTML. Tests of a module share it."""
+    root = tmp_path_factory.mktemp("hostile-home") / "home"
+    _hostile_pattern.write(root)
+    return Home(root)
 
 
-@pytest.fixture
-def hostile_browser(hostile_home: Home, clock: Clock) -> Browser:
+@pytest.fixture(scope="module")
+def hostile_browser(hostile_home: Home) -> Browser:
     """A browser in which Kim is signed in to the hostile home."""
     app = page_application(Callers({"s": hostile_home}), Activity(0))
-    return Browser(app).sign_in(hostile_home, "Kim", clock.now())
+    return Browser(app).sign_in(hostile_home, "Kim", datetime.now(UTC))
