@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -64,6 +64,7 @@ def page_routes(homes: Sequence[Home]) -> list[Route]:
     page = _Page(homes)
     return [
         Route("/", page.answer(page.start)),
+        Route("/page", page.answer(page.start)),
         Route("/page/", page.answer(page.start)),
         Route("/page/sign-in", page.answer(page.sign_in)),
         Route("/page/static/{name}", page.answer(page.static)),
@@ -116,7 +117,7 @@ class _Page:
             return _sign_in_page(request, used=bool(code))
         response = RedirectResponse("/page/review", 303)
         secure = request.url.scheme == "https"
-        response.set_cookie(_COOKIE, cookie, httponly=True, samesite="lax", secure=secure, path="/page")
+        response.set_cookie(_cookie_name(request), cookie, httponly=True, samesite="lax", secure=secure, path="/page")
         return response
 
     def _sign_in(self, code: str) -> str:
@@ -128,11 +129,13 @@ class _Page:
             return _sign_in_page(request)
         await run_in_threadpool(sign_out, signed.home, signed.cookie, clock.now())
         response = RedirectResponse("/page/sign-in", 303)
-        response.delete_cookie(_COOKIE, path="/page")
+        response.delete_cookie(_cookie_name(request), path="/page")
         return response
 
     def view(self, view: PageView) -> Handler:
         async def shown(request: Request) -> Response:
+            if _is_part_of_another(request):
+                return page_problem(request, 403, "No other page can show this one.")
             signed = await self._signed_in(request)
             if signed is None:
                 return _sign_in_page(request)
@@ -156,7 +159,7 @@ class _Page:
 
     async def _signed_in(self, request: Request) -> _SignedIn | None:
         """Return who asks. What goes wrong from then on may say what the home holds."""
-        cookie = request.cookies.get(_COOKIE, "")
+        cookie = request.cookies.get(_cookie_name(request), "")
         signed = await run_in_threadpool(self._visitor, cookie) if cookie else None
         request.state.signed, request.state.private = signed, signed is None
         return signed
@@ -187,13 +190,25 @@ def _index(home: Home) -> None:
 async def _form_of(request: Request, signed: _SignedIn) -> dict[str, str] | None:
     """Return the fields of a form that this browser was shown by this page, or ``None`` for any other."""
     origin = request.headers.get("origin", "")
-    if origin and urlsplit(origin).netloc != request.headers.get("host", ""):
+    if origin and origin.partition("://")[2] != request.headers.get("host", ""):
         return None
     if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return None
     body = (await request.body()).decode("utf-8", "replace")
     form = {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True, max_num_fields=50).items()}
     return form if signed.visitor.owns(form.pop("form_key", "")) else None
+
+
+def _cookie_name(request: Request) -> str:
+    """Return the name of the cookie. Browsers send the cookies of one port to all, so each port has its own."""
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"{_COOKIE}-{port}" if port.isdigit() else _COOKIE
+
+
+def _is_part_of_another(request: Request) -> bool:
+    """Return whether a page of another origin loads this one without a person who sees it, as a picture or a frame."""
+    own = request.headers.get("sec-fetch-site", "none") in {"same-origin", "none"}
+    return not own and request.headers.get("sec-fetch-dest", "document") != "document"
 
 
 def _html(request: Request, signed: _SignedIn | None, template: str, status: int = 200, **values: Any) -> Response:

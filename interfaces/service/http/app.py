@@ -35,6 +35,11 @@ __all__ = ["application", "page_application"]
 
 #: Status of an answer that nobody waits for.
 _GONE = 499
+#: Headers that let a browser make nothing of an answer but text.
+_AS_DATA = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Answerer = Callable[[Request], Awaitable[Response]]
@@ -178,7 +183,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
         text = f"another method is needed: {allowed}" if allowed else "another method is needed"
     request_id = _request_id(request)
     LOGGER.info("%s", json.dumps({"request": request_id, "method": request.method[:16], "status": status}))
-    return JSONResponse({"error": text, "request": request_id}, status, headers={**headers, "X-Request-Id": request_id})
+    headers |= {"X-Request-Id": request_id, "Cache-Control": "no-store", **_AS_DATA}
+    return JSONResponse({"error": text, "request": request_id}, status, headers=headers)
 
 
 def _command(callers: Callers, activity: Activity) -> Answerer:
