@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import httpx
@@ -20,6 +22,7 @@ from interfaces.service.http.activity import Activity
 from interfaces.service.http.app import application, page_application
 from interfaces.service.http.callers import Callers
 from interfaces.service.http.tokens import SCOPES, add_token
+from tests.conftest import FolderCopy, _configure_git
 from tests.interfaces.page.browser import HOST, URL, Browser, Document, Form
 from tests.interfaces.page.conftest import Clock
 
@@ -27,22 +30,40 @@ PATHS = [view.path.replace("{entry}", "KD-0001") for view in VIEWS]
 POSTS = [*(action.path for action in ACTIONS), "/page/sign-out"]
 
 
-@pytest.fixture
-def proposed(home: Home, now: datetime) -> str:
-    """The id of a text that waits."""
-    AgentHome(home).remember("Decision: we keep one ledger.", origin="participant", speaker="Robin", now=now)
-    (item,) = waiting(home, now)
-    return item.id
+@dataclass(frozen=True)
+class Stage:
+    """A home in which one text waits, and a signed-in browser that was shown it. What is refused changes neither."""
+
+    home: Home
+    app: ASGIApp
+    browser: Browser
+    item: str
+
+    @property
+    def accepting(self) -> Form:
+        """The form that accepts the text."""
+        return self.browser.read("/page/review", item=self.item).form(f"/{self.item}/accept")
+
+    @property
+    def waits(self) -> bool:
+        """True while nobody decided about the text."""
+        return [item.id for item in waiting(self.home, datetime.now(UTC))] == [self.item]
 
 
-@pytest.fixture
-def accepting(browser: Browser, proposed: str) -> Form:
-    """The form that accepts the text that waits."""
-    return browser.read("/page/review", item=proposed).form(f"/{proposed}/accept")
-
-
-def waits(home: Home, now: datetime) -> int:
-    return len(waiting(home, now))
+@pytest.fixture(scope="module")
+def stage(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    home = Home(tmp_path_factory.mktemp("stage") / "home")
+    _pattern_home.write(home.root)
+    now = datetime.now(UTC)
+    with pytest.MonkeyPatch.context() as patch:
+        _configure_git(patch)
+        patch.setattr("interfaces.indexing.MAX_VECTORS", 0)
+        AgentHome(home).remember("Decision: we keep one ledger.", origin="participant", speaker="Robin", now=now)
+    app = page_application(Callers({"s": home}), Activity(0))
+    made = Stage(home, app, Browser(app).sign_in(home, "Kim", now), waiting(home, now)[0].id)
+    assert made.waits
+    yield made
+    assert made.waits
 
 
 def test_a_link_leads_to_the_review_once(app: ASGIApp, home: Home, clock: Clock) -> None:
@@ -83,46 +104,43 @@ def test_a_browser_is_signed_out_after_half_a_day(browser: Browser, clock: Clock
     assert browser.get("/page/review").status_code == 401
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_nobody_else_sees_a_view(app: ASGIApp, path: str) -> None:
-    answer = Browser(app).get(path)
-    assert answer.status_code == 401
-    assert "memory page" in answer.text
-    assert "Test" not in Document(answer.text).text  # the name of the agent
+def test_nobody_else_sees_a_view(stage: Stage) -> None:
+    for path in PATHS:
+        answer = Browser(stage.app).get(path)
+        assert answer.status_code == 401
+        assert "memory page" in answer.text
+        assert "Test" not in Document(answer.text).text  # the name of the agent
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_nobody_else_sends_a_form(app: ASGIApp, proposed: str, home: Home, now: datetime, path: str) -> None:
-    answer = Browser(app).post(path.replace("{item}", proposed), {"form_key": ""})
+def test_nobody_else_sends_a_form(stage: Stage, path: str) -> None:
+    answer = Browser(stage.app).post(path.replace("{item}", stage.item), stage.accepting.fields)
     assert answer.status_code == 401
-    assert waits(home, now) == 1
+    assert stage.waits
 
 
-def test_a_browser_of_one_home_sees_nothing_of_another(
-    home: Home, make_other: object, clock: Clock, proposed: str
-) -> None:
-    other: Home = make_other()  # type: ignore[operator]
-    app = page_application(Callers({"s": other, "t": home}), Activity(0))
-    assert proposed in Browser(app).sign_in(home, "Kim", clock.now()).get("/page/review").text
-    assert proposed not in Browser(app).sign_in(other, "Kim", clock.now()).get("/page/review").text
+def test_a_browser_of_one_home_sees_nothing_of_another(home: Home, stage: Stage) -> None:
+    app, now = page_application(Callers({"s": home, "t": stage.home}), Activity(0)), datetime.now(UTC)
+    assert stage.item in Browser(app).sign_in(stage.home, "Kim", now).get("/page/review").text
+    assert stage.item not in Browser(app).sign_in(home, "Kim", now).get("/page/review").text
 
 
-def test_a_token_opens_nothing_of_the_page(home: Home, now: datetime, proposed: str) -> None:
-    token = add_token(home, "laptop", scopes=SCOPES, audience="owner", now=now)
-    app = application(Callers({"s": home}), Activity(0), address=HOST)
+def test_a_token_opens_nothing_of_the_page(stage: Stage) -> None:
+    token = add_token(stage.home, "laptop", scopes=SCOPES, audience="owner", now=datetime.now(UTC))
+    app = application(Callers({"s": stage.home}), Activity(0), address=HOST)
     headers = {"Authorization": f"Bearer {token}"}
     for path in PATHS:
         assert Browser(app).get(path, headers=headers).status_code == 401
     for path in POSTS:
-        assert Browser(app).post(path.replace("{item}", proposed), {}, headers=headers).status_code == 401
+        assert Browser(app).post(path.replace("{item}", stage.item), {}, headers=headers).status_code == 401
     assert Browser(app).get("/page/sign-in", headers=headers, code=token).status_code == 401
-    assert waits(home, now) == 1
+    assert stage.waits
 
 
-def test_a_cookie_opens_nothing_of_the_api(browser: Browser, home: Home) -> None:
-    app = application(Callers({"s": home}), Activity(0), address=HOST)
+def test_a_cookie_opens_nothing_of_the_api(stage: Stage) -> None:
+    app = application(Callers({"s": stage.home}), Activity(0), address=HOST)
     api = Browser(app)
-    api.cookies = browser.cookies
+    api.cookies = stage.browser.cookies
     assert api.ask("GET", "/page/review").status_code == 200
     assert api.ask("GET", "/search", params={"q": "x"}).status_code in {401, 404, 405}
     assert api.ask("POST", "/entries", json={}).status_code in {401, 404, 405}
@@ -134,15 +152,15 @@ def test_a_service_without_a_port_has_no_page(home: Home) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/page/", "/page/sign-in", "/page/static/page.css", "/page/none", *PATHS])
-def test_the_homes_socket_has_no_page(browser: Browser, home: Home, path: str) -> None:
-    app = application(Callers({"s": home}), Activity(0), address=HOST)
+def test_the_homes_socket_has_no_page(stage: Stage, path: str) -> None:
+    app = application(Callers({"s": stage.home}), Activity(0), address=HOST)
 
     async def over_socket() -> httpx.Response:
         async def on_socket(scope: dict[str, object], receive: object, send: object) -> None:
             await app({**scope, "server": ("s", None)}, receive, send)  # type: ignore[arg-type]
 
         transport = httpx.ASGITransport(app=on_socket)  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url=URL, cookies=browser.cookies) as client:
+        async with httpx.AsyncClient(transport=transport, base_url=URL, cookies=stage.browser.cookies) as client:
             return await client.get(path)
 
     answer = asyncio.run(over_socket())
@@ -152,19 +170,18 @@ def test_the_homes_socket_has_no_page(browser: Browser, home: Home, path: str) -
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8377", "127.0.0.2", "", "@"])
 @pytest.mark.parametrize("path", ["/", "/page/sign-in", "/page/review", "/page/static/page.js", "/page/none"])
-def test_a_name_that_was_turned_to_this_machine_is_refused(browser: Browser, host: str, path: str) -> None:
-    answer = browser.get(path, headers={"Host": host})
+def test_a_name_that_was_turned_to_this_machine_is_refused(stage: Stage, host: str, path: str) -> None:
+    answer = stage.browser.get(path, headers={"Host": host})
     assert answer.status_code == 421
     assert "location" not in answer.headers
     assert "memory page" not in answer.text
 
 
-def test_a_form_under_a_foreign_name_changes_nothing(
-    browser: Browser, accepting: Form, home: Home, now: datetime
-) -> None:
+def test_a_form_under_a_foreign_name_changes_nothing(stage: Stage) -> None:
     headers = {"Host": "evil.example", "Origin": "http://evil.example"}
-    assert browser.post(accepting.action, accepting.fields, headers=headers).status_code == 421
-    assert waits(home, now) == 1
+    accepting = stage.accepting
+    assert stage.browser.post(accepting.action, accepting.fields, headers=headers).status_code == 421
+    assert stage.waits
 
 
 @pytest.mark.parametrize(
@@ -185,43 +202,38 @@ def test_a_form_under_a_foreign_name_changes_nothing(
     ],
     ids=str,
 )
-def test_a_form_of_another_site_changes_nothing(
-    browser: Browser, accepting: Form, home: Home, now: datetime, headers: dict[str, str]
-) -> None:
-    answer = browser.post(accepting.action, accepting.fields, headers=headers)
+def test_a_form_of_another_site_changes_nothing(stage: Stage, headers: dict[str, str]) -> None:
+    accepting = stage.accepting
+    answer = stage.browser.post(accepting.action, accepting.fields, headers=headers)
     assert answer.status_code == 403
     assert "does not come from this page" in answer.text
-    assert waits(home, now) == 1
+    assert stage.waits
 
 
-def test_a_form_without_the_key_of_this_browser_changes_nothing(
-    app: ASGIApp, browser: Browser, accepting: Form, home: Home, clock: Clock
-) -> None:
-    other = Browser(app).sign_in(home, "Robin", clock.now())
+def test_a_form_without_the_key_of_this_browser_changes_nothing(stage: Stage) -> None:
+    other, accepting = Browser(stage.app).sign_in(stage.home, "Robin", datetime.now(UTC)), stage.accepting
     foreign = other.read("/page/review").form("/accept").fields["form_key"]
     for key in ("", foreign, accepting.fields["form_key"][:-1], accepting.fields["form_key"] + "\0"):
-        assert browser.submit(accepting, form_key=key).status_code == 403
-    assert browser.post(accepting.action, {}).status_code == 403
-    assert waits(home, clock.now()) == 1
-    assert browser.submit(accepting).status_code == 303
-    assert waits(home, clock.now()) == 0
+        assert stage.browser.submit(accepting, form_key=key).status_code == 403
+    assert stage.browser.post(accepting.action, {}).status_code == 403
+    assert stage.waits
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_every_form_needs_the_key(browser: Browser, proposed: str, home: Home, now: datetime, path: str) -> None:
-    answer = browser.post(path.replace("{item}", proposed), {"form_key": "x"})
-    assert answer.status_code in {401, 403}
-    assert waits(home, now) == 1
-    assert browser.get("/page/review").status_code == 200
+def test_every_form_needs_the_key(stage: Stage, path: str) -> None:
+    fields = {**stage.accepting.fields, "form_key": "x"}
+    assert stage.browser.post(path.replace("{item}", stage.item), fields).status_code in {401, 403}
+    assert stage.waits
+    assert stage.browser.get("/page/review").status_code == 200
 
 
-@pytest.mark.parametrize("path", POSTS)
-def test_no_address_of_a_form_acts_on_a_link(browser: Browser, accepting: Form, path: str, home: Home,
-                                             now: datetime, proposed: str) -> None:  # fmt: skip
-    for method in ("GET", "HEAD", "PUT", "DELETE"):
-        answer = browser.ask(method, path.replace("{item}", proposed), params=accepting.fields)
-        assert answer.status_code in {404, 405}
-    assert waits(home, now) == 1
+def test_no_address_of_a_form_acts_on_a_link(stage: Stage) -> None:
+    fields = stage.accepting.fields
+    for path in POSTS:
+        for method in ("GET", "HEAD", "PUT", "DELETE"):
+            answer = stage.browser.ask(method, path.replace("{item}", stage.item), params=fields)
+            assert answer.status_code in {404, 405}
+    assert stage.waits
 
 
 @pytest.mark.parametrize(
@@ -237,39 +249,36 @@ def test_no_address_of_a_form_acts_on_a_link(browser: Browser, accepting: Form, 
     ],
     ids=lambda value: str(len(value)),
 )
-def test_any_other_body_is_refused(
-    browser: Browser, accepting: Form, home: Home, now: datetime, content_type: str, body: bytes
-) -> None:
+def test_any_other_body_is_refused(stage: Stage, content_type: str, body: bytes) -> None:
     headers = {"Origin": URL, "Content-Type": content_type}
-    answer = browser.ask("POST", accepting.action, content=body, headers=headers)
+    answer = stage.browser.ask("POST", stage.accepting.action, content=body, headers=headers)
     assert answer.status_code in {403, 422}
     assert "<!doctype html>" in answer.text
-    assert waits(home, now) == 1
+    assert stage.waits
 
 
-def test_a_flood_of_fields_is_refused_with_the_key(
-    browser: Browser, accepting: Form, home: Home, now: datetime
-) -> None:
+def test_a_flood_of_fields_is_refused_with_the_key(stage: Stage) -> None:
+    accepting = stage.accepting
     body = urlencode([*accepting.fields.items(), *((f"f{number}", "x") for number in range(100))])
     headers = {"Origin": URL, "Content-Type": "application/x-www-form-urlencoded"}
-    answer = browser.ask("POST", accepting.action, content=body, headers=headers)
+    answer = stage.browser.ask("POST", accepting.action, content=body, headers=headers)
     assert answer.status_code == 422
-    assert waits(home, now) == 1
+    assert stage.waits
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(browser: Browser, accepting: Form) -> None:
-    answer = browser.submit(accepting, text="x" * (1 << 20))
+def test_a_body_of_more_than_a_megabyte_is_refused(stage: Stage) -> None:
+    answer = stage.browser.submit(stage.accepting, text="x" * (1 << 20))
     assert answer.status_code == 413
     assert answer.headers["content-security-policy"] == POLICY
 
 
 @pytest.mark.parametrize("dest", ["image", "iframe", "script", "empty", "object"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_page_of_another_origin_loads_a_view_unseen(browser: Browser, site: str, dest: str) -> None:
+def test_no_page_of_another_origin_loads_a_view_unseen(stage: Stage, site: str, dest: str) -> None:
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": dest}
-    assert browser.get("/page/review", headers=headers).status_code == 403
+    assert stage.browser.get("/page/review", headers=headers).status_code == 403
     headers["Sec-Fetch-Dest"] = "document"
-    assert browser.get("/page/review", headers=headers).status_code == 200
+    assert stage.browser.get("/page/review", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -283,8 +292,8 @@ def test_no_page_of_another_origin_loads_a_view_unseen(browser: Browser, site: s
         ("GET", "/page/memory?at=none"), ("GET", "/page/prompt?window=1"), ("GET", "/page/../../etc/passwd"),
     ],
 )  # fmt: skip
-def test_every_answer_has_the_policy(app: ASGIApp, browser: Browser, method: str, path: str) -> None:
-    for asking in (browser, Browser(app)):
+def test_every_answer_has_the_policy(stage: Stage, method: str, path: str) -> None:
+    for asking in (stage.browser, Browser(stage.app)):
         answer = asking.ask(method, path)
         assert answer.headers["content-security-policy"] in {POLICY, "default-src 'none'; frame-ancestors 'none'"}
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -292,8 +301,8 @@ def test_every_answer_has_the_policy(app: ASGIApp, browser: Browser, method: str
             assert answer.headers["cache-control"] == "no-store"
 
 
-def test_views_allow_no_frame_no_sniffing_no_cache_and_no_other_site(browser: Browser) -> None:
-    headers = browser.get("/page/review").headers
+def test_views_allow_no_frame_no_sniffing_no_cache_and_no_other_site(stage: Stage) -> None:
+    headers = stage.browser.get("/page/review").headers
     assert headers["x-frame-options"] == "DENY"
     assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
@@ -311,7 +320,9 @@ def test_a_person_signs_out(app: ASGIApp, browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_language_is_kept(browser: Browser, language: str) -> None:
+def test_a_language_is_kept(stage: Stage, language: str) -> None:
+    browser = Browser(stage.app)
+    browser.cookies.update(stage.browser.cookies)
     assert f'lang="{language}"' in browser.get("/page/memory", lang=language).text
     assert f'<html lang="{language}"' in browser.get("/page/memory").text
 
@@ -319,14 +330,17 @@ def test_a_language_is_kept(browser: Browser, language: str) -> None:
 @pytest.mark.parametrize(
     "language", ["", "xx", "../zh", "zh\r\nSet-Cookie: a=b", "zh; Domain=x", "\0", "x" * 60_000, "ZH"], ids=len
 )
-def test_no_other_language_is_kept(browser: Browser, language: str) -> None:
+def test_no_other_language_is_kept(stage: Stage, language: str) -> None:
+    browser = Browser(stage.app)
+    browser.cookies.update(stage.browser.cookies)
     answer = browser.get("/page/memory", lang=language)
     assert answer.status_code == 200
     assert "set-cookie" not in answer.headers
     assert '<html lang="en"' in browser.get("/page/memory").text
 
 
-def test_links_of_languages_keep_the_query_and_never_the_code(browser: Browser) -> None:
+def test_links_of_languages_keep_the_query_and_never_the_code(stage: Stage) -> None:
+    browser = stage.browser
     shown = browser.read("/page/memory", words='a"&b=c', section="Key Decisions")
     (address,) = {tag.attributes["href"] for tag in shown.tags if tag.attributes.get("hreflang") == "zh"}
     assert browser.read(address).form("/page/memory").fields["words"] == 'a"&b=c'
@@ -336,16 +350,19 @@ def test_links_of_languages_keep_the_query_and_never_the_code(browser: Browser) 
 
 
 @pytest.mark.parametrize("value", ["x\r\nX-Evil: 1", "\r\n\r\n<x-evil>", "%0d%0aX-Evil: 1", "//evil.example", "\0"])
-def test_no_field_reaches_a_header(browser: Browser, accepting: Form, value: str) -> None:
-    answer = browser.submit(accepting, next=value)
+def test_no_field_reaches_a_header(browser: Browser, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    for name in ("find", "reject"):
+        monkeypatch.setattr(f"interfaces.page.routes.queue.{name}", lambda *_, **__: None)
+    fields = browser.read("/page/review").form("/page/sign-out").fields
+    answer = browser.post("/page/review/x/reject", {**fields, "next": value})
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/page/review?item=")
     assert "x-evil" not in answer.headers
 
 
 @pytest.mark.parametrize("path", ["//evil.example/page/", "/page//evil.example", "/\\evil.example", "/page/%2f%2fevil"])
-def test_no_address_leads_to_another_site(browser: Browser, path: str) -> None:
-    answer = browser.ask("GET", f"{URL}{path}")
+def test_no_address_leads_to_another_site(stage: Stage, path: str) -> None:
+    answer = stage.browser.ask("GET", f"{URL}{path}")
     assert answer.status_code == 404
     assert "location" not in answer.headers
 
@@ -355,11 +372,11 @@ def test_no_address_leads_to_another_site(browser: Browser, path: str) -> None:
     ["/page/static/../routes.py", "/page/static/..%2froutes.py", "/page/static/%2e%2e%2froutes.py", "/page/static/",
      "/page/static/page.css/x", "/page/static//etc/passwd", "/page/memory/..%2f..%2fagent.toml", "/page/static/a%00"],
 )  # fmt: skip
-def test_no_address_leaves_the_page(browser: Browser, path: str) -> None:
-    assert browser.ask("GET", f"{URL}{path}").status_code == 404
+def test_no_address_leaves_the_page(stage: Stage, path: str) -> None:
+    assert stage.browser.ask("GET", f"{URL}{path}").status_code == 404
 
 
-def test_an_unknown_cookie_is_nobody(app: ASGIApp) -> None:
+def test_an_unknown_cookie_is_nobody(stage: Stage) -> None:
     for value in (b"x", b"x" * 4000, b"\xff\xfe", b"a; b", b'"', b"\\012", b"%00"):
         headers = [(b"Cookie", b"agent-home-page-8377=" + value)]
-        assert Browser(app).ask("GET", "/page/review", headers=headers).status_code == 401
+        assert Browser(stage.app).ask("GET", "/page/review", headers=headers).status_code == 401
