@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -69,6 +69,8 @@ def make_link(home: Home, person: str, now: datetime) -> str:
 
 def sign_in(home: Home, secret: str, now: datetime) -> str:
     """Use a link up, and return the secret for the cookie of the browser. Empty where no such link is left."""
+    if not any(hmac.compare_digest(link.digest, _digest(secret)) for link in _passes(home, now)[0]):
+        return ""  # who has no link waits for no lock, and lets nobody wait
     with hold_home(home):
         links, visitors = _passes(home, now)
         used = next((link for link in links if hmac.compare_digest(link.digest, _digest(secret))), None)
@@ -106,8 +108,14 @@ def _digest(secret: str) -> str:
 def _passes(home: Home, now: datetime) -> tuple[list[_Pass], list[_Pass]]:
     """Return the links and the browsers that still count."""
     record: dict[str, Any] = read_record(home.machine, _RECORD) or {}
-    links, visitors = ([_Pass(**row) for row in record.get(name, ())] for name in ("links", "visitors"))
-    return [one for one in links if one.is_valid(now)], [one for one in visitors if one.is_valid(now)]
+    return _valid(record.get("links", ()), now), _valid(record.get("visitors", ()), now)
+
+
+def _valid(rows: Iterable[Any], now: datetime) -> list[_Pass]:
+    try:
+        return [one for one in (_Pass(**row) for row in rows) if one.is_valid(now)]
+    except (TypeError, ValueError):  # another version wrote them
+        return []
 
 
 def _write(home: Home, links: Sequence[_Pass], visitors: Sequence[_Pass]) -> None:

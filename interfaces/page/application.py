@@ -7,9 +7,10 @@ person who decides is the one that the sign-in link names.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -18,10 +19,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agent_home import clock
-from agent_home.errors import HomeError, NoSuchEntry
+from agent_home.errors import HomeError
 from agent_home.home import Home
-from assembler.errors import AssemblerError
-from distill.errors import DistillError, NoSuchProposal
 
 from ..indexing import index_changes
 from .access import Visitor, sign_in, sign_out, visitor_of
@@ -29,10 +28,11 @@ from .language import LANGUAGES, chosen_language, translation
 from .rendering import POLICY, render, static_file
 from .routes import ACTIONS, VIEWS, PageAction, PageView
 
-__all__ = ["page_routes"]
+__all__ = ["page_problem", "page_routes"]
 
 _COOKIE, _LANGUAGE = "agent-home-page", "agent-home-language"
 _YEAR_S, _DAY_S = 365 * 86_400, 86_400
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -59,18 +59,26 @@ class _SignedIn:
 def page_routes(homes: Sequence[Home]) -> list[Route]:
     """Return the routes of the page for *homes*. A browser sees the home whose link it followed.
 
-    Whoever serves them refuses requests under a foreign ``Host``.
+    Whoever serves them refuses requests under a foreign ``Host``, and answers errors with :func:`page_problem`.
     """
     page = _Page(homes)
     return [
         Route("/", page.answer(page.start)),
+        Route("/page", page.answer(page.start)),
         Route("/page/", page.answer(page.start)),
         Route("/page/sign-in", page.answer(page.sign_in)),
         Route("/page/static/{name}", page.answer(page.static)),
         *(Route(view.path, page.answer(page.view(view))) for view in VIEWS),
         *(Route(action.path, page.answer(page.action(action)), methods=["POST"]) for action in ACTIONS),
         Route("/page/sign-out", page.answer(page.sign_out), methods=["POST"]),
+        Route("/page/{rest:path}", page.answer(page.missing), methods=_METHODS),
     ]
+
+
+def page_problem(request: Request, status: int, text: str) -> Response:
+    """Return the page that says *text*, which is why *request* is not answered as asked."""
+    signed: _SignedIn | None = getattr(request.state, "signed", None)
+    return _with_headers(_html(request, signed, "error.html", status, text=text, tab=""))
 
 
 class _Page:
@@ -81,9 +89,7 @@ class _Page:
         """Return *handler* with the headers that every answer of the page has."""
 
         async def answered(request: Request) -> Response:
-            response = await handler(request)
-            for name, value in _HEADERS.items():
-                response.headers.setdefault(name, value)
+            response = _with_headers(await handler(request))
             chosen = request.query_params.get("lang", "")
             if chosen in LANGUAGES:
                 response.set_cookie(_LANGUAGE, chosen, max_age=_YEAR_S, httponly=True, samesite="strict", path="/page")
@@ -91,13 +97,16 @@ class _Page:
 
         return answered
 
+    async def missing(self, request: Request) -> Response:
+        return page_problem(request, 404, "There is no such page.")
+
     async def start(self, _request: Request) -> Response:
         return RedirectResponse("/page/review", 303)
 
     async def static(self, request: Request) -> Response:
         found = static_file(request.path_params["name"])
         if found is None:
-            return _error(request, 404, "There is no such file.")
+            return page_problem(request, 404, "There is no such file.")
         kept = f"public, max-age={_YEAR_S if 'v' in request.query_params else _DAY_S}"
         return Response(found.content, media_type=found.media_type, headers={"Cache-Control": kept})
 
@@ -108,7 +117,7 @@ class _Page:
             return _sign_in_page(request, used=bool(code))
         response = RedirectResponse("/page/review", 303)
         secure = request.url.scheme == "https"
-        response.set_cookie(_COOKIE, cookie, httponly=True, samesite="lax", secure=secure, path="/page")
+        response.set_cookie(_cookie_name(request), cookie, httponly=True, samesite="lax", secure=secure, path="/page")
         return response
 
     def _sign_in(self, code: str) -> str:
@@ -120,11 +129,13 @@ class _Page:
             return _sign_in_page(request)
         await run_in_threadpool(sign_out, signed.home, signed.cookie, clock.now())
         response = RedirectResponse("/page/sign-in", 303)
-        response.delete_cookie(_COOKIE, path="/page")
+        response.delete_cookie(_cookie_name(request), path="/page")
         return response
 
     def view(self, view: PageView) -> Handler:
         async def shown(request: Request) -> Response:
+            if _is_part_of_another(request):
+                return page_problem(request, 403, "No other page can show this one.")
             signed = await self._signed_in(request)
             if signed is None:
                 return _sign_in_page(request)
@@ -141,14 +152,17 @@ class _Page:
             form = await _form_of(request, signed)
             if form is None:
                 text = "This form does not come from this page, or is from before you signed in. Load the page again."
-                return _error(request, 403, text, signed)
-            return await run_in_threadpool(_acted, request, signed, action, {**form, **request.path_params})
+                return page_problem(request, 403, text)
+            return await run_in_threadpool(_acted, signed, action, {**form, **request.path_params})
 
         return done
 
     async def _signed_in(self, request: Request) -> _SignedIn | None:
-        cookie = request.cookies.get(_COOKIE, "")
-        return await run_in_threadpool(self._visitor, cookie) if cookie else None
+        """Return who asks. What goes wrong from then on may say what the home holds."""
+        cookie = request.cookies.get(_cookie_name(request), "")
+        signed = await run_in_threadpool(self._visitor, cookie) if cookie else None
+        request.state.signed, request.state.private = signed, signed is None
+        return signed
 
     def _visitor(self, cookie: str) -> _SignedIn | None:
         now = clock.now()
@@ -160,22 +174,12 @@ class _Page:
 
 
 def _rendered(request: Request, signed: _SignedIn, view: PageView, given: Mapping[str, str]) -> Response:
-    try:
-        shown = view.show(signed.home, clock.now(), given, translation(_language(request)))
-    except (NoSuchEntry, NoSuchProposal) as error:
-        return _error(request, 404, _said(error), signed)
-    except (HomeError, DistillError, AssemblerError, ValueError) as error:
-        return _error(request, 422, _said(error), signed)
+    shown = view.show(signed.home, clock.now(), given, translation(_language(request)))
     return _html(request, signed, view.template, view=shown, tab=view.tab)
 
 
-def _acted(request: Request, signed: _SignedIn, action: PageAction, form: Mapping[str, str]) -> Response:
-    try:
-        after = action.act(signed.home, signed.visitor.person, clock.now(), form)
-    except (NoSuchEntry, NoSuchProposal) as error:
-        return _error(request, 404, _said(error), signed)
-    except (HomeError, DistillError) as error:
-        return _error(request, 409, _said(error), signed)
+def _acted(signed: _SignedIn, action: PageAction, form: Mapping[str, str]) -> Response:
+    after = action.act(signed.home, signed.visitor.person, clock.now(), form)
     return RedirectResponse(after, 303, background=BackgroundTask(_index, signed.home))
 
 
@@ -186,7 +190,7 @@ def _index(home: Home) -> None:
 async def _form_of(request: Request, signed: _SignedIn) -> dict[str, str] | None:
     """Return the fields of a form that this browser was shown by this page, or ``None`` for any other."""
     origin = request.headers.get("origin", "")
-    if origin and urlsplit(origin).netloc != request.headers.get("host", ""):
+    if origin and origin.partition("://")[2] != request.headers.get("host", ""):
         return None
     if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return None
@@ -195,11 +199,23 @@ async def _form_of(request: Request, signed: _SignedIn) -> dict[str, str] | None
     return form if signed.visitor.owns(form.pop("form_key", "")) else None
 
 
+def _cookie_name(request: Request) -> str:
+    """Return the name of the cookie. Browsers send the cookies of one port to all, so each port has its own."""
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"{_COOKIE}-{port}" if port.isdigit() else _COOKIE
+
+
+def _is_part_of_another(request: Request) -> bool:
+    """Return whether a page of another origin loads this one without a person who sees it, as a picture or a frame."""
+    own = request.headers.get("sec-fetch-site", "none") in {"same-origin", "none"}
+    return not own and request.headers.get("sec-fetch-dest", "document") != "document"
+
+
 def _html(request: Request, signed: _SignedIn | None, template: str, status: int = 200, **values: Any) -> Response:
     language = _language(request)
     text = render(
         template, language, visitor=signed.visitor if signed else None,
-        agent=signed.home.manifest.name if signed else "", languages_links=_language_links(request), **values,
+        agent=_agent_name(signed.home) if signed else "", languages_links=_language_links(request), **values,
     )  # fmt: skip
     return HTMLResponse(text, status)
 
@@ -220,9 +236,14 @@ def _sign_in_page(request: Request, *, used: bool = False) -> Response:
     return _html(request, None, "sign_in.html", 401, used=used, tab="")
 
 
-def _error(request: Request, status: int, text: str, signed: _SignedIn | None = None) -> Response:
-    return _html(request, signed, "error.html", status, text=text, tab="")
+def _with_headers(response: Response) -> Response:
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
 
 
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _agent_name(home: Home) -> str:
+    """Return the name of the agent, or an empty one where a broken manifest is what the page says."""
+    with suppress(HomeError, OSError):
+        return home.manifest.name
+    return ""

@@ -35,6 +35,11 @@ __all__ = ["application", "page_application"]
 
 #: Status of an answer that nobody waits for.
 _GONE = 499
+#: Headers that let a browser make nothing of an answer but text.
+_AS_DATA = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Answerer = Callable[[Request], Awaitable[Response]]
@@ -87,12 +92,14 @@ def _starlette(routes: list[Route], activity: Activity, max_body_bytes: int) -> 
 
 def _page(service: Service) -> Iterator[Route]:
     """Yield the routes of the page, which checks by itself that a request comes from a browser that signed in."""
-    from interfaces.page.application import page_routes  # a service without a port has no use for it
+    from interfaces.page.application import page_problem, page_routes  # a service without a port has no use for it
+
+    def shown(request: Request, problem: HttpProblem) -> Response:
+        return page_problem(request, problem.status, str(problem))
 
     for route in page_routes(service.callers.homes):
-        yield Route(
-            route.path, _open(service, route.path, route.endpoint, page=True), methods=list(route.methods or ())
-        )
+        answer = _open(service, route.path, route.endpoint, shown=shown)
+        yield Route(route.path, answer, methods=list(route.methods or ()))
 
 
 def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
@@ -108,9 +115,15 @@ def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
     return _open(service, endpoint.path, answer, detail=endpoint.detail)
 
 
-def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False, page: bool = False) -> Answerer:
-    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``)."""
-    require_host = service.callers.require_known_host if page else service.callers.require_own_host
+def _open(
+    service: Service, path: str, answer: Answerer, *, detail: bool = False,
+    shown: Callable[[Request, HttpProblem], Response] | None = None,
+) -> Answerer:  # fmt: skip
+    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``).
+
+    A path of the page has *shown*, which makes a page of a problem.
+    """
+    require_host = service.callers.require_own_host if shown is None else service.callers.require_known_host
 
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
@@ -123,7 +136,9 @@ def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False
             response = Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
             problem = _as_problem(error, private=request.state.private)
-            response = _problem_response(problem, request_id, detail=detail)
+            response = (
+                _problem_response(problem, request_id, detail=detail) if shown is None else shown(request, problem)
+            )
             if response.status_code == 500:
                 log_defect(error, request_id)
         response.headers["X-Request-Id"] = request_id
@@ -168,7 +183,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
         text = f"another method is needed: {allowed}" if allowed else "another method is needed"
     request_id = _request_id(request)
     LOGGER.info("%s", json.dumps({"request": request_id, "method": request.method[:16], "status": status}))
-    return JSONResponse({"error": text, "request": request_id}, status, headers={**headers, "X-Request-Id": request_id})
+    headers |= {"X-Request-Id": request_id, "Cache-Control": "no-store", **_AS_DATA}
+    return JSONResponse({"error": text, "request": request_id}, status, headers=headers)
 
 
 def _command(callers: Callers, activity: Activity) -> Answerer:
