@@ -19,7 +19,7 @@ from ..home import Home
 from ..suggestions import near_names
 from . import proposals, transcript
 
-__all__ = ["CitedTurn", "Lineage", "lineage"]
+__all__ = ["CitedTurn", "Lineage", "cited_turns", "lineage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +71,24 @@ def lineage(home: Home, spelled: str) -> Lineage:
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:
         raise NoSuchEntry(spelled.strip(), near_names(entry_id, proposals.taken_ids(home)))
-    turns = tuple(_turns(home, found.entry)) if found.entry else ()
+    turns = tuple(cited_turns(home, found.entry)) if found.entry else ()
     return replace(found, events=(*events, *found.events), turns=turns)
+
+
+def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
+    """Yield the turns that the entry's ``Sources`` name, in their order."""
+    read: dict[str, dict[str, transcript.Message]] = {}
+    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
+        session = source.rpartition("#")[0]
+        if session and session not in read:
+            path = transcript.session_path(home, session)
+            turns = transcript.read(path) if path is not None else []
+            read[session] = {turn.message.source: turn.message for turn in turns}
+        message = read.get(session, {}).get(source)
+        if message is None:
+            yield CitedTurn(source=source, found=False)
+        else:
+            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)
 
 
 def _present(home: Home, entry_id: str) -> Lineage | None:
@@ -123,19 +139,3 @@ def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
     texts = history.texts_at(home.root, [(f"{last.commit}^", last.file), (last.commit, last.file)])
     entry = next((entry for text in texts if (entry := parse(text).entry(entry_id)) is not None), None)
     return Lineage(id=entry_id, state="removed", path=last.file, entry=entry, events=(), turns=())
-
-
-def _turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
-    """Yield the turns that the entry's ``Sources`` name, in their order."""
-    read: dict[str, dict[str, transcript.Message]] = {}
-    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
-        session = source.rpartition("#")[0]
-        if session and session not in read:
-            path = transcript.session_path(home, session)
-            turns = transcript.read(path) if path is not None else []
-            read[session] = {turn.message.source: turn.message for turn in turns}
-        message = read.get(session, {}).get(source)
-        if message is None:
-            yield CitedTurn(source=source, found=False)
-        else:
-            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)

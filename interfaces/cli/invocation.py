@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from agent_home.clock import now, parse_time
 from agent_home.consent.settings_in_effect import accept_settings, settings_digest
@@ -60,6 +61,12 @@ class Invocation:
         from interfaces.models import home_models
 
         return home_models(home, surroundings().environ, self.warn)
+
+    def clock(self) -> Callable[[], datetime]:
+        """Return what gives the time of each step of a long command: ``--now`` if it was given, else the present."""
+        context = click.get_current_context()
+        fixed = context.get_parameter_source("moment") is ParameterSource.COMMANDLINE
+        return (lambda: self.moment) if fixed else now
 
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
         """Print *data* as one JSON document under ``--json``, else each of *lines* as one line for a person."""

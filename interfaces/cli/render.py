@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from agent_home.visible import visible, visible_json, visible_line
 
+from .columns import Span, Style
 from .surroundings import surroundings
 
-__all__ = ["shortened", "write_json", "write_line", "write_progress", "write_text"]
+__all__ = [
+    "line_width", "shortened", "with_colours", "write_json", "write_line", "write_progress", "write_spans",
+    "write_text",
+]  # fmt: skip
 
 _MAX_TITLE_CHARS = 60
+#: Columns of lines for a file or another program, and the least and the most that lines for a terminal take.
+_USUAL_COLUMNS, _FEWEST_COLUMNS, _MOST_COLUMNS = 80, 40, 120
+#: Appearance of each style, as ``click.style`` takes it. None of them says anything that the text does not say.
+_APPEARANCE: Mapping[Style, Mapping[str, Any]] = {
+    "plain": {},
+    "strong": {"bold": True},
+    "faint": {"dim": True},
+    "added": {"fg": "green"},
+    "removed": {"fg": "red"},
+    "warning": {"fg": "yellow"},
+}
 
 
 def write_line(text: str, *, error: bool = False) -> None:
     """Print *text* in one line, on standard error with *error*."""
     given = surroundings()
     click.echo(visible_line(text), file=given.err if error else given.out)
+
+
+def write_spans(spans: Sequence[Span], *, error: bool = False, newline: bool = True) -> None:
+    """Print *spans* in one line, with colours where the stream is a terminal that shows them."""
+    given = surroundings()
+    coloured = with_colours(error=error)
+    shown = (
+        click.style(visible_line(text), **_APPEARANCE[style]) if coloured and style != "plain" else visible_line(text)
+        for text, style in spans
+    )
+    click.echo("".join(shown), file=given.err if error else given.out, nl=newline, color=coloured)
+
+
+def line_width(*, error: bool = False) -> int:
+    """Return how many columns a line takes at most: those of the terminal within limits, and 80 without a terminal."""
+    columns = surroundings().columns(error=error) or _USUAL_COLUMNS
+    return min(max(columns, _FEWEST_COLUMNS), _MOST_COLUMNS)
+
+
+def with_colours(*, error: bool = False) -> bool:
+    """Return whether standard output, or with *error* standard error, gets colours: it is a terminal that has them.
+
+    ``NO_COLOR`` with any value, ``TERM=dumb`` and ``--no-color`` switch them off.
+    """
+    given = surroundings()
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is False:
+        return False
+    if given.environ.get("NO_COLOR") or given.environ.get("TERM", "") == "dumb":
+        return False
+    return bool(given.columns(error=error))
 
 
 def write_progress(text: str, *, done: bool) -> None:

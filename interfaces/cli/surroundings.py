@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -19,15 +19,38 @@ __all__ = ["CallSurroundings", "surrounded_by", "surroundings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSurroundings:
-    """Environment variables, absolute working folder, standard output and standard error of a command."""
+    """Environment variables, absolute working folder, standard output and standard error of a command.
+
+    *terminals* has the columns of the streams of the process that asked, ``out`` and ``err``: 0 where one is no
+    terminal. It is ``None`` where the streams are this process's own, which are asked.
+    """
 
     environ: Mapping[str, str]
     folder: Path
     out: TextIO
     err: TextIO
+    terminals: Mapping[str, int] | None = field(default=None)
+
+    def columns(self, *, error: bool = False) -> int:
+        """Return the columns of the terminal that is standard output, or standard error, and 0 without one."""
+        if self.terminals is not None:
+            return self.terminals.get("err" if error else "out", 0)
+        return terminal_columns(self.err if error else self.out)
 
 
 _GIVEN: ContextVar[CallSurroundings | None] = ContextVar("surroundings", default=None)
+#: Columns of a terminal that does not say how many it has.
+_USUAL_COLUMNS = 80
+
+
+def terminal_columns(stream: TextIO) -> int:
+    """Return the columns of the terminal that *stream* is, and 0 where it is none."""
+    try:
+        if not stream.isatty():
+            return 0
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    except (OSError, ValueError):  # a closed stream, or one without a descriptor
+        return 0
 
 
 def surroundings() -> CallSurroundings:

@@ -29,28 +29,35 @@ __all__ = ["review"]
     cls=Group,
     invoke_without_command=True,
     examples=(
-        ("List what waits", "memory review"),
-        ("Read one proposal, then accept it", "memory review show KD-7F3A"),
+        ("Decide about one text after another, at a terminal", "memory review"),
+        ("List what waits", "memory review list"),
         ("Accept every proposal of low risk", "memory review accept --tier low"),
+        ("Take the last decision back", "memory review undo"),
     ),
 )
+@person_option
 @options
 @click.pass_context
-def review(context: click.Context, invocation: Invocation) -> None:
+def review(context: click.Context, invocation: Invocation, person: str) -> None:
     """Decide about texts that wait for a person.
 
+    Without a subcommand, and at a terminal, the command shows one text after another: what it says or changes, its
+    evidence, the turns it comes from, its risk. A key accepts, edits, rejects or skips it, shows its details, or takes
+    the last decision back. Elsewhere, the command lists what waits.
+
     Proposed entries, ends of entries that a closing is not sure of, and quarantined texts wait. So do large losses of
-    entries by an edit by hand, and texts that recovery set aside. `list`, which is the default, lists them. `show ID`
-    prints a text, its origin and the reason why it waits. `accept ID` writes it to its place, or ends the entry.
-    `reject ID` drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to
-    reject it keeps them.
+    entries by an edit by hand, and texts that recovery set aside. `list` lists them. `show ID` prints a
+    text, its origin and the reason why it waits. `accept ID` writes it to its place, or ends the entry. `reject ID`
+    drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to reject it
+    keeps them. `undo` takes the last decision back.
 
     Only a person can decide, at a terminal or with --as PERSON: the owner, or a reviewer who did not say the text. The
     commit and the audit record the name. The agent's name and that of a participant who said the text are refused.
     """
     if context.invoked_subcommand is None:
-        _list(invocation)
-    elif invocation.home_option or invocation.as_json:
+        at_terminal = not invocation.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        (_decide if at_terminal else _list)(invocation, person)
+    elif invocation.home_option or invocation.as_json or person:
         raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")
 
 
@@ -71,7 +78,22 @@ def list_(invocation: Invocation) -> None:
     _list(invocation)
 
 
-def _list(invocation: Invocation) -> None:
+def _decide(invocation: Invocation, person: str) -> None:
+    """Run an interactive session."""
+    from agent_home.screening.quarantine import unreadable
+
+    from ..review_session.session import ReviewSession
+
+    home = invocation.home
+    for damaged in unreadable(home):
+        invocation.warn(str(damaged))
+    session = ReviewSession(home=home, person=the_person(invocation, person), clock=invocation.clock())
+    session.run()
+    for problem in index_changes(home, invocation.warn) if session.changed_home else ():
+        invocation.warn(problem)
+
+
+def _list(invocation: Invocation, _person: str = "") -> None:
     from agent_home.screening.quarantine import unreadable
     from distill.review.queue import waiting
 
@@ -248,6 +270,45 @@ def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
     _say_decided(invocation, done, "rejected")
     person_name = the_person(invocation, person) if items else ""
     _finish(invocation, [reject_one(home, item, person=person_name, now=now) for item in items])
+
+
+@review.command(
+    "undo",
+    cls=Command,
+    examples=(
+        ("Take the last decision back", "memory review undo"),
+        ("Take the decision about one text back, without a terminal", "memory review undo KD-7F3A --as Grace"),
+    ),
+)
+@click.argument("waiting_id", metavar="[ID]", required=False, default="")
+@person_option
+@options
+def undo(invocation: Invocation, waiting_id: str, person: str) -> None:
+    """Take a decision back.
+
+    The decision about ID, or else the last one on this machine, is undone in one commit, and the text waits again. What
+    was written since stays. A decision is kept for a day. One that appended a message to a transcript, or wrote to a
+    shared project, cannot be undone.
+    """
+    from distill.review.undo import undo as undo_one
+    from distill.review.undo import undo_last
+
+    home, now = invocation.home, invocation.moment
+    person_name = the_person(invocation, person)
+    if waiting_id:
+        done = undo_one(home, waiting_id, person=person_name, now=now)
+    else:
+        done = undo_last(home, person=person_name, now=now)
+    problems = index_changes(home, invocation.warn) if done.commit else []
+    for problem in problems:
+        invocation.warn(problem)
+    item = done.item
+    data = {
+        "id": item.id, "kind": item.kind, "undone": item.action, "person": done.person, "path": item.path,
+        "commit": done.commit, "degraded": problems,
+    }  # fmt: skip
+    commit = f", commit {done.commit[:7]}" if done.commit else ""
+    invocation.show(data, [f"{item.id}: no longer {item.action}{commit}. It waits again: memory review show {item.id}"])
 
 
 def _form(option: str | None) -> Any:
