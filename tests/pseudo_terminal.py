@@ -15,29 +15,31 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Self
 
 #: A busy machine takes long to start a process.
 _WAIT_S = 30.0
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_MEMORY = "from interfaces.cli import main; main()"
+MEMORY = "from interfaces.cli import main; main()"
 
 
 class PseudoTerminal:
-    """The command line *arguments* of ``memory``, run in a terminal with so many *columns*."""
+    """The Python *script*, by default ``memory``, with *arguments*, run in a terminal with so many *columns*."""
 
     def __init__(
-        self, arguments: Sequence[str], environ: Mapping[str, str] | None = None, *, columns: int = 80
-    ) -> None:
+        self, arguments: Sequence[str] = (), environ: Mapping[str, str] | None = None, *, columns: int = 80,
+        script: str = MEMORY,
+    ) -> None:  # fmt: skip
         self.raw = ""
         self._seen = 0
         self.exit_code: int | None = None
         environment = {**os.environ, "TERM": "xterm", **(environ or {})}
         self.process, self._descriptor = pty.fork()
         if not self.process:  # the child
-            os.execve(sys.executable, [sys.executable, "-c", _MEMORY, *arguments], environment)
+            os.execve(sys.executable, [sys.executable, "-c", script, *arguments], environment)  # noqa: S606
         fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
-    def __enter__(self) -> PseudoTerminal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

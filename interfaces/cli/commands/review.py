@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def review(context: click.Context, invocation: Invocation, person: str) -> None:
     commit and the audit record the name. The agent's name and that of a participant who said the text are refused.
     """
     if context.invoked_subcommand is None:
-        at_terminal = not invocation.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        at_terminal = os.name == "posix" and not invocation.as_json and sys.stdin.isatty() and sys.stdout.isatty()
         (_decide if at_terminal else _list)(invocation, person)
     elif invocation.home_option or invocation.as_json or person:
         raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")

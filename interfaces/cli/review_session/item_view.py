@@ -23,6 +23,8 @@ _MOST_LINES, _MOST_REASON_LINES = 12, 3
 #: Turns and files that a summary names.
 _MOST_TURNS, _MOST_FILES = 3, 3
 _MARGIN, _LABEL_WIDTH = 2, 10
+#: Room in the first line for what the session writes before it: "12 of 34".
+_POSITION_WIDTH = 10
 _ENDS = {
     "resolve": "would be marked as resolved",
     "retract": "would be marked as taken back",
@@ -60,6 +62,8 @@ def summary(item: ReviewItem, grounds: Grounds, layout: Layout) -> ItemView:
         lines += _turn(turn, width, most_lines=1)
     if len(grounds.turns) > _MOST_TURNS:
         lines += _labelled("", f"and {len(grounds.turns) - _MOST_TURNS} more turns: d", width)
+    if not grounds.turns:
+        lines += _labelled("from", ", ".join(_writers(item)), width)
     lines += _labelled("waits", _reason(item), width, most_lines=_MOST_REASON_LINES)
     return ItemView(lines=tuple(lines), complete=len(cut) == len(text))
 
@@ -71,7 +75,7 @@ def details(item: ReviewItem, grounds: Grounds, diff: Sequence[str], layout: Lay
     lines: list[Sequence[Span]] = [_head(item, width), (), *text, ()]
     for name, value in (
         ("waits", _reason(item)),
-        ("author", f'{item.origin} "{item.speaker}"' if item.speaker else item.origin),
+        ("author", _author(item)),
         ("written by", item.actor),
         ("session", item.session),
         ("source", item.source),
@@ -94,7 +98,7 @@ def _head(item: ReviewItem, width: int) -> list[Span]:
     begun: list[Span] = [(item.id, "strong"), (f"  {item.kind}, ", "plain")]
     begun.append((tier, "warning" if item.foreign or item.risk == "high" else "plain"))
     used = sum(len(text) for text, _ in begun)
-    return [*begun, (f"  {fitted(revealed(place), max(width - used - 2, 8))}", "faint")]
+    return [*begun, (f"  {fitted(revealed(place), max(width - used - 2 - _POSITION_WIDTH, 8))}", "faint")]
 
 
 def _statement(item: ReviewItem, grounds: Grounds, *, marked: bool) -> list[Span]:
@@ -107,6 +111,19 @@ def _statement(item: ReviewItem, grounds: Grounds, *, marked: bool) -> list[Span
         changed = word_diff(revealed(grounds.replaces).expandtabs(), text, marked=marked)
         return [(f"{item.id} {verb}:\n", "faint"), *changed]
     return [(text, "plain")]
+
+
+def _author(item: ReviewItem) -> str:
+    return f'{item.origin} "{item.speaker}"' if item.speaker else item.origin
+
+
+def _writers(item: ReviewItem) -> Iterator[str]:
+    """Yield whose words a text without cited turns has, and what wrote it."""
+    yield _author(item)
+    if item.session:
+        yield f"session {item.session}"
+    if item.actor:
+        yield f"written by {item.actor}"
 
 
 def _reason(item: ReviewItem) -> str:

@@ -1,7 +1,7 @@
 """Read single keys from the terminal, and keep Ctrl-C from breaking into a decision.
 
-A key counts only if it is pressed after the question is on the screen: keys that were typed ahead, or pasted, are
-dropped, so that nobody decides about a text that is not shown yet.
+A key counts only if it is pressed after the question is on the screen. Keys that were typed ahead are dropped, so that
+nobody decides about a text that is not shown yet.
 """
 
 from __future__ import annotations
@@ -10,27 +10,32 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-
-import click
 
 __all__ = ["press", "uninterrupted"]
 
-_INTERRUPT = b"\x03"
+_INTERRUPT, _END = "\x03", "\x04"
 _MOST_BYTES = 1024
 
 
-def press() -> str:
-    """Wait for a key and return it in lower case. A paste or a function key is longer than one character.
+def press(ask: Callable[[], None]) -> str:
+    """Call *ask*, wait for a key and return it in lower case. A paste or a function key has several characters.
 
     Raises:
         KeyboardInterrupt: the key is Ctrl-C.
         EOFError: the key is Ctrl-D, or the terminal is gone.
     """
-    key = click.getchar()
-    if not key:
+    with _keys_at_once(least=1) as descriptor:
+        ask()
+        try:
+            key = os.read(descriptor, _MOST_BYTES).decode("utf-8", "replace")
+        except OSError as error:
+            raise EOFError from error
+    if _INTERRUPT in key:
+        raise KeyboardInterrupt
+    if not key or _END in key:
         raise EOFError
     return key.lower()
 
@@ -51,32 +56,25 @@ def uninterrupted() -> Iterator[None]:
 
     before = signal.signal(signal.SIGINT, note)
     try:
-        with _quiet_terminal(came):
+        with _keys_at_once(least=0) as descriptor:
             yield
+            pressed = os.read(descriptor, _MOST_BYTES).decode("utf-8", "replace")
     finally:
         signal.signal(signal.SIGINT, before)
-    if came:
+    if came or _INTERRUPT in pressed:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def _quiet_terminal(came: list[int]) -> Iterator[None]:
-    """Let the terminal hand over Ctrl-C as a character, and note it in *came*."""
+def _keys_at_once(*, least: int) -> Iterator[int]:
+    """Let the terminal hand over each key at once and unseen, Ctrl-C included. A read waits for *least* bytes."""
     descriptor = sys.stdin.fileno()
+    kept = termios.tcgetattr(descriptor)
+    changed = termios.tcgetattr(descriptor)
+    changed[3] &= ~(termios.ISIG | termios.ICANON | termios.ECHO)
+    changed[6][termios.VMIN], changed[6][termios.VTIME] = least, 0
+    termios.tcsetattr(descriptor, termios.TCSAFLUSH, changed)
     try:
-        kept = termios.tcgetattr(descriptor)
-    except termios.error:
-        yield
-        return
-    quiet = termios.tcgetattr(descriptor)
-    quiet[3] &= ~(termios.ISIG | termios.ICANON | termios.ECHO)
-    quiet[6] = [*quiet[6]]
-    quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 0, 0  # a read takes what is there and does not wait
-    termios.tcsetattr(descriptor, termios.TCSADRAIN, quiet)
-    try:
-        yield
-        with suppress(OSError):
-            if _INTERRUPT in os.read(descriptor, _MOST_BYTES):
-                came.append(signal.SIGINT)
+        yield descriptor
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, kept)

@@ -58,6 +58,7 @@ class ReviewSession:
     _decided: list[str] = field(default_factory=list)
     _skipped: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
+    _left: set[str] = field(default_factory=set)
     _wanted: str = ""
 
     @property
@@ -81,8 +82,8 @@ class ReviewSession:
         try:
             while (item := self._next()) is not None and self._ask(item):
                 pass
-        except EOFError:
-            write_line("")
+        except EOFError:  # Ctrl-D quits, too
+            pass
         finally:
             self._sum_up()
 
@@ -91,6 +92,7 @@ class ReviewSession:
         from distill.review.queue import waiting
 
         found = [item for item in waiting(self.home, self.clock()) if item.id not in self._skipped]
+        self._left = {item.id for item in found}
         wanted, self._wanted = self._wanted, ""
         return next((item for item in found if item.id == wanted), found[0] if found else None)
 
@@ -220,8 +222,10 @@ class ReviewSession:
         from distill.review.queue import note_shown
 
         view = self._details(item, grounds) if whole else summary(item, grounds, _layout())
+        gone = len((set(self._decided) | self._skipped) - self._left)
         write_line("")
-        _write(view.lines)
+        write_spans([(f"{gone + 1} of {gone + len(self._left)}  ", "faint"), *view.lines[0]])
+        _write(view.lines[1:])
         if view.complete:
             note_shown(self.home, item)
         return view.complete
@@ -256,19 +260,25 @@ def _question(keys: Sequence[str]) -> str:
     """Ask for one of *keys* or ``?`` until it is pressed."""
     spans: list[Span] = [span for key in keys for span in ((key, "strong"), (f" {_KEYS[key][0]}  ", "plain"))]
     while True:
-        write_spans([*spans, ("? ", "strong")], newline=False)
-        key = press()
-        write_line(key if key.isprintable() else "")
+        key = _pressed([*spans, ("? ", "strong")])
         if key in {*keys, "?"}:
             return key
         _say(f"Press one of {', '.join(keys)}, or ? for help.", problem=True)
 
 
 def _confirmed(question: str) -> bool:
-    write_spans([(f"{question} ", "warning"), ("y/N ", "strong")], newline=False)
-    key = press()
-    write_line(key if key.isprintable() else "")
-    return key == _YES
+    return _pressed([(f"{question} ", "warning"), ("y/N ", "strong")]) == _YES
+
+
+def _pressed(question: Sequence[Span]) -> str:
+    """Ask a question in one line, and return the key."""
+    try:
+        key = press(lambda: write_spans(question, newline=False))
+    except (EOFError, KeyboardInterrupt):
+        write_line("")
+        raise
+    write_line(key if key.isprintable() and len(key) == 1 else "")
+    return key
 
 
 def _help(keys: Sequence[str]) -> None:
