@@ -6,7 +6,7 @@ import gc
 
 import click
 
-from .command import LazyGroup
+from .command import LazyGroup, no_colours
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -115,6 +115,7 @@ OTHER_NAMES = {
         ("Assemble the prompt for a first message", 'memory prompt --message "Which database do we use?"'),
     ),
 )
+@no_colours()
 @click.version_option(package_name="agent-home", prog_name="memory")
 def cli() -> None:
     """Keep the memory of an AI agent as a folder of Markdown in git, and make its prompt."""

@@ -6,12 +6,12 @@ A text is a sequence of spans: pieces of text, each with a style. ``render.write
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from guard.lazy_regex import lazy_regex
 
-__all__ = ["Span", "Style", "cells", "fitted", "padded", "wrapped", "wrapped_spans"]
+__all__ = ["Span", "Style", "cells", "cut_inside", "fitted", "padded", "styled", "wrapped", "wrapped_spans"]
 
 Style = Literal["plain", "strong", "faint", "added", "removed", "warning"]
 Span = tuple[str, Style]
@@ -42,6 +42,24 @@ def fitted(text: str, most: int) -> str:
     if cells(text) <= most:
         return text
     return f"{_chopped(text, max(most - 1, 1))[0].rstrip()}…"
+
+
+def cut_inside(text: str, most: int) -> str:
+    """Return *text* in at most *most* columns, with an ellipsis in its middle where it was cut.
+
+    >>> cut_inside("sessions/one-two-three#m1", 15)
+    'session…hree#m1'
+    """
+    if cells(text) <= most:
+        return text
+    tail = _chopped(text[::-1], most // 2)[0][::-1]
+    return f"{_chopped(text, max(most - 1 - cells(tail), 1))[0]}…{tail}"
+
+
+def styled(lines: Iterable[str], style: Style = "plain", *, indent: int = 0) -> Iterator[list[Span]]:
+    """Yield each of *lines* as spans of one style, behind *indent* blanks."""
+    for line in lines:
+        yield [(" " * indent + line, style)]
 
 
 def padded(text: str, width: int) -> str:

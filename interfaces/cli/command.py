@@ -7,7 +7,7 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -20,12 +20,25 @@ from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
 from .render import write_line, write_text
 from .surroundings import surroundings
 
-__all__ = ["Command", "Example", "Group", "LazyGroup"]
+__all__ = ["Command", "Example", "Group", "LazyGroup", "no_colours"]
 
 #: Options of most commands, which stand after the command's name.
 _SHARED_OPTIONS = ("--home", "--json", "--now")
 #: What the example does, and the command line.
 Example = tuple[str, str]
+
+
+def _without_colours(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.color = False
+
+
+def no_colours(*, hidden: bool = False) -> Callable[[Any], Any]:
+    """Return the decorator of ``--no-color``. It may stand before a subcommand and, *hidden* in the help, after it."""
+    return click.option(
+        "--no-color", is_flag=True, expose_value=False, is_eager=True, hidden=hidden, callback=_without_colours,
+        help="Print no colours. NO_COLOR and TERM=dumb do the same, and a pipe gets none.",
+    )  # fmt: skip
 
 
 class Command(click.Command):

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from ..terminal_size import terminal_columns
 
 __all__ = ["CallSurroundings", "surrounded_by", "surroundings"]
 
@@ -29,7 +31,7 @@ class CallSurroundings:
     folder: Path
     out: TextIO
     err: TextIO
-    terminals: Mapping[str, int] | None = field(default=None)
+    terminals: Mapping[str, int] | None = None
 
     def columns(self, *, error: bool = False) -> int:
         """Return the columns of the terminal that is standard output, or standard error, and 0 without one."""
@@ -39,18 +41,6 @@ class CallSurroundings:
 
 
 _GIVEN: ContextVar[CallSurroundings | None] = ContextVar("surroundings", default=None)
-#: Columns of a terminal that does not say how many it has.
-_USUAL_COLUMNS = 80
-
-
-def terminal_columns(stream: TextIO) -> int:
-    """Return the columns of the terminal that *stream* is, and 0 where it is none."""
-    try:
-        if not stream.isatty():
-            return 0
-        return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
-    except (OSError, ValueError):  # a closed stream, or one without a descriptor
-        return 0
 
 
 def surroundings() -> CallSurroundings:

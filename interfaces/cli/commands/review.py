@@ -13,9 +13,11 @@ from agent_home.visible import revealed
 
 from ...answers import waiting_answer
 from ...indexing import index_changes
+from ..columns import Span, cells, fitted, wrapped
 from ..command import Command, Group
 from ..invocation import Invocation, options
 from ..person import person_if_known, person_option, the_person
+from ..render import line_width
 
 if TYPE_CHECKING:
     from agent_home.screening.review_ledger import Decision
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from distill.statements.risk import Risk
 
 __all__ = ["review"]
+
+#: Ids of other machines may be longer. They do not push the columns of the others to the right.
+_MOST_ID_CHARS = 16
 
 
 @click.group(
@@ -57,7 +62,10 @@ def review(context: click.Context, invocation: Invocation, person: str) -> None:
     """
     if context.invoked_subcommand is None:
         at_terminal = os.name == "posix" and not invocation.as_json and sys.stdin.isatty() and sys.stdout.isatty()
-        (_decide if at_terminal else _list)(invocation, person)
+        if at_terminal:
+            _decide(invocation, person)
+        else:
+            _list(invocation)
     elif invocation.home_option or invocation.as_json or person:
         raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")
 
@@ -70,13 +78,14 @@ def review(context: click.Context, invocation: Invocation, person: str) -> None:
         ("Print it as JSON", "memory review list --json"),
     ),
 )
+@click.option("--details", is_flag=True, help="Also print each text in full, with its author, session and evidence.")
 @options
-def list_(invocation: Invocation) -> None:
+def list_(invocation: Invocation, details: bool) -> None:
     """List waiting texts, oldest first.
 
     Each line has the id, the risk, the kind, the place and the beginning of the text.
     """
-    _list(invocation)
+    _list(invocation, details=details)
 
 
 def _decide(invocation: Invocation, person: str) -> None:
@@ -94,17 +103,23 @@ def _decide(invocation: Invocation, person: str) -> None:
         invocation.warn(problem)
 
 
-def _list(invocation: Invocation, _person: str = "") -> None:
+def _list(invocation: Invocation, *, details: bool = False) -> None:
     from agent_home.screening.quarantine import unreadable
     from distill.review.queue import waiting
 
     found = waiting(invocation.home, invocation.moment)
     for problem in unreadable(invocation.home):
         invocation.warn(str(problem))
-    lines = [_line(item) for item in found] or ["nothing waits"]
-    if found:
-        lines.append(f"Next: memory review show {found[0].id}")
-    invocation.show({"proposals": [waiting_answer(item) for item in found]}, lines)
+    invocation.show_spans({"proposals": [waiting_answer(item) for item in found]}, _rows(found, details=details))
+
+
+def _rows(found: Sequence[ReviewItem], *, details: bool) -> Iterator[list[Span]]:
+    width = line_width()
+    id_width = min(max((len(item.id) for item in found), default=0), _MOST_ID_CHARS)
+    for item in found:
+        yield _row(item, id_width, width)
+        yield from _more(item, width) if details else ()
+    yield [(f"Next: memory review show {found[0].id}" if found else "nothing waits", "plain")]
 
 
 @review.command(
@@ -351,18 +366,41 @@ def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
     }
 
 
-def _line(item: ReviewItem) -> str:
+def _row(item: ReviewItem, id_width: int, width: int) -> list[Span]:
+    """Return *item* in one line: id, risk, kind, place, and the beginning of what it says."""
+    risky = item.foreign or item.risk == "high"
+    tier, kind = ("none", "foreign") if item.foreign else (item.risk, item.kind)
+    place = item.section or item.path.rpartition("/")[2]
+    told = revealed(" ".join(f"{place}: {_said(item)}".split()))
+    begun = f"{item.id:{id_width}}  "
+    room = width - cells(begun) - 20
+    return [
+        (begun, "strong"),
+        (f"{tier:6}", "warning" if risky else "plain"),
+        (f"  {kind:10}  {fitted(told, max(room, 8))}", "plain"),
+    ]
+
+
+def _said(item: ReviewItem) -> str:
+    """Return the statement, or the reason where that is clearer."""
+    if item.ends or item.kind not in {"quarantine", "proposal"}:
+        return item.reason
+    from agent_home.documents.placement import as_entry
+
+    entry = as_entry(item.text)
+    return entry.text if entry is not None else item.text
+
+
+def _more(item: ReviewItem, width: int) -> Iterator[list[Span]]:
+    """Yield what the line of *item* has no room for."""
     place = f"{item.path} / {item.section}" if item.section else item.path
-    text = revealed(" ".join((item.text if _shows_text(item) else item.reason).split()))
-    limit = 80 if _shows_text(item) else 200
-    tier = "none" if item.foreign else item.risk
-    kind = "foreign" if item.foreign else item.kind
-    return f"{item.id}  {tier:6}  {kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
-
-
-def _shows_text(item: ReviewItem) -> bool:
-    """Return whether a line is clearer with the text than with the reason."""
-    return not item.ends and item.kind in {"quarantine", "proposal"}
+    author = f'{item.origin} "{item.speaker}"' if item.speaker else item.origin
+    for name, value in (
+        ("text", _said(item)), ("place", place), ("waits", item.reason), ("author", author), ("session", item.session),
+        ("evidence", item.evidence), ("since", item.ts),
+    ):  # fmt: skip
+        for number, line in enumerate(wrapped(revealed(value.strip()).expandtabs(), width - 14) if value else ()):
+            yield [(f"    {name if not number else '':9} ", "faint"), (line, "plain")]
 
 
 def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
