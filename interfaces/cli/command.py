@@ -17,7 +17,7 @@ from agent_home.visible import visible_line
 from agent_home.waiting import announce_wait
 
 from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
-from .render import write_line, write_text
+from .render import clear_progress, write_line, write_text
 from .surroundings import surroundings
 
 __all__ = ["Command", "Example", "Group", "LazyGroup", "no_colours"]
@@ -141,6 +141,7 @@ class LazyGroup(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         announce_wait.set(_announce_wait)
+        ctx.call_on_close(clear_progress)
         if logging.lastResort is not None:
             logging.lastResort.setFormatter(_LineFormatter("memory: %(message)s"))
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,7 @@ from ...answers import closed_all_answer, closed_answer
 from ...indexing import index_changes
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from ..surroundings import surroundings
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,12 +57,13 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     home = invocation.home
     failed: Sequence[ClosingFailure] = ()
     absent = ""
+    meter = ProgressMeter()
     if every:
         done = close_all(
             home,
             now=invocation.moment,
             models=invocation.models(home),
-            progress=_progress(invocation),
+            progress=lambda session, number, total: meter("sessions closed", number - 1, total, note=session),
         )
         closed, failed, absent = done.closed, done.failed, done.absent
     else:
@@ -76,7 +77,9 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
                 again=again,
             ),
         )
-    problems: Sequence[str] = index_changes(home, invocation.warn) if any(outcome.commit for outcome in closed) else ()
+    problems: Sequence[str] = (
+        index_changes(home, invocation.warn, meter) if any(outcome.commit for outcome in closed) else ()
+    )
     problems = [
         *problems,
         *([absent] if absent else []),
@@ -90,14 +93,6 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     )
     quarantined = any(outcome.quarantined for outcome in closed)
     context.exit(FINDINGS if failed or quarantined or absent else 0)
-
-
-def _progress(invocation: Invocation) -> Any:
-    def show(session: str, number: int, total: int) -> None:
-        if total > 1 and surroundings().err.isatty():
-            invocation.warn(f"closing {number} of {total}: {session}")
-
-    return show
 
 
 def _lines(

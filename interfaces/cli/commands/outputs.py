@@ -18,7 +18,8 @@ from ...answers import content_answer, output_answer, output_stats_answer, prune
 from ...counts import counted
 from ..columns import cells, fitted, wrapped
 from ..invocation import Invocation, home_command
-from ..render import line_width, write_progress
+from ..progress import ProgressMeter
+from ..render import line_width
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ __all__ = ["fetch", "list_", "log", "prune", "refs", "stats"]
 #: Copied from ``agent_home.outputs.entry``, so that ``--help`` stays quick. A test compares them.
 TYPES = ("transcript", "output", "summary", "context", "chunk")
 _READ_BYTES = 1 << 20
-_PROGRESS_BYTES = 16 << 20
 _TYPE = click.Choice(TYPES)
 _DETAILS = click.option("--details", is_flag=True, help="Also print when and where each was made, and its summary.")
 
@@ -248,18 +248,9 @@ def _folder(name: str) -> str:
 
 
 def _progress() -> Callable[[int], None]:
-    """Return what says on a terminal how much was stored, every few megabytes."""
-    if not sys.stderr.isatty():
-        return lambda _bytes: None
-    told = 0
-
-    def progress(count: int) -> None:
-        nonlocal told
-        if count - told >= _PROGRESS_BYTES:
-            told = count
-            write_progress(f"stored {_megabytes(count)}", done=False)
-
-    return progress
+    """Return what says on a terminal how much was stored."""
+    meter = ProgressMeter()
+    return lambda count: meter("megabytes stored", count // 1_000_000)
 
 
 def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int, *, details: bool) -> None:
