@@ -99,7 +99,31 @@ COMMANDS = {
 
 #: Names of commands of other tools, and the commands here that answer the same question.
 OTHER_NAMES = {
+    "add": ("remember", "log"),
+    "approve": ("review accept",),
+    "cat": ("fetch", "history"),
+    "create": ("init",),
+    "delete": ("forget", "archive"),
+    "find": ("search",),
+    "get": ("fetch", "context get"),
+    "grep": ("search",),
+    "health": ("doctor",),
+    "logs": ("events",),
+    "ls": ("list", "review list"),
+    "new": ("init",),
+    "note": ("remember",),
+    "query": ("search",),
+    "recall": ("search", "prompt"),
+    "remove": ("forget", "archive"),
+    "rm": ("forget", "archive"),
+    "save": ("remember", "log"),
+    "set": ("context set",),
     "show": ("history", "review show"),
+    "store": ("remember", "log"),
+    "undo": ("review undo", "revert"),
+    "update": ("sync", "pull"),
+    "view": ("fetch", "history"),
+    "write": ("remember", "log"),
 }
 
 

@@ -24,6 +24,8 @@ __all__ = ["Command", "Example", "Group", "LazyGroup", "no_colours"]
 
 #: Options of most commands, which stand after the command's name.
 _SHARED_OPTIONS = ("--home", "--json", "--now")
+#: How alike a mistyped word and a command must be: "forget" is not offered for "get". Most commands that are offered.
+_LEAST_ALIKE, _MOST_SUGGESTED = 0.7, 3
 #: What the example does, and the command line.
 Example = tuple[str, str]
 
@@ -73,9 +75,11 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def _suggestions(self, ctx: click.Context, name: str) -> list[str]:
-        """Return the commands spelled like *name*, else the subcommands of other groups that are called *name*."""
-        close = difflib.get_close_matches(name, self.list_commands(ctx))
-        return close or [path for path in self._subcommands(ctx) if path.split()[-1] == name]
+        """Return commands that begin like *name* or are spelled like it, else subcommands that are called *name*."""
+        known, folded = self.list_commands(ctx), name.casefold()
+        begun = [other for other in known if len(folded) > 1 and other.startswith(folded)]
+        own = begun or difflib.get_close_matches(folded, known, cutoff=_LEAST_ALIKE)
+        return own[:_MOST_SUGGESTED] or [path for path in self._subcommands(ctx) if path.split()[-1] == folded]
 
     def _subcommands(self, ctx: click.Context) -> Iterator[str]:
         for name in self.list_commands(ctx):
@@ -108,7 +112,18 @@ class LazyGroup(Group):
         return list(self._targets)
 
     def _suggestions(self, ctx: click.Context, name: str) -> list[str]:
-        return list(self.other_names.get(name, ())) or super()._suggestions(ctx, name)
+        return list(self.other_names.get(name.casefold(), ())) or super()._suggestions(ctx, name) or self._about(name)
+
+    def _about(self, word: str) -> list[str]:
+        """Return the commands whose summary has *word*, if they are few: a word of all of them says nothing."""
+        stem = word.casefold().removesuffix("s")
+        found = [
+            name
+            for section in self.sections.values()
+            for name, (_, summary) in section.items()
+            if stem in {other.strip(".,").removesuffix("s") for other in summary.casefold().split()}
+        ]
+        return found if len(found) <= _MOST_SUGGESTED else []
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         target = self._targets.get(cmd_name)
