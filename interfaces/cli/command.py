@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from agent_home.visible import visible_line
 from agent_home.waiting import announce_wait
@@ -124,6 +125,12 @@ class LazyGroup(Group):
             if stem in {other.strip(".,").removesuffix("s") for other in summary.casefold().split()}
         ]
         return found if len(found) <= _MOST_SUGGESTED else []
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return commands that begin with *incomplete*, without importing one, and else the options of the group."""
+        named = (item for section in self.sections.values() for item in section.items())
+        found = [CompletionItem(name, help=told) for name, (_, told) in named if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         target = self._targets.get(cmd_name)

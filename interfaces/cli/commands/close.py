@@ -9,6 +9,7 @@ import click
 
 from ...answers import closed_all_answer, closed_answer
 from ...indexing import index_changes
+from ..completion import sessions
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..progress import ProgressMeter
@@ -33,7 +34,7 @@ _PAST = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded
         ("Close a session again after its commit was reverted", "memory close s-1a2b --again"),
     ),
 )
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=sessions)
 @click.option("--all", "every", is_flag=True, help="Close every session with new turns, oldest first.")
 @click.option("--again", is_flag=True, help="Close turns again whose closing was reverted in git.")
 @click.pass_context

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from agent_home.audience import Audience
 
+from ..completion import sessions
 from ..invocation import Invocation, home_command
 from ..receipt_table import receipt_table
 from ..render import line_width, write_spans
@@ -31,8 +32,20 @@ __all__ = ["prompt"]
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
-@click.option("--session", default="", metavar="ID", help="Session that will use the prompt. It is not recalled.")
-@click.option("--resume", default="", metavar="ID", help="Session to continue. Its summary takes some 600 tokens.")
+@click.option(
+    "--session",
+    default="",
+    metavar="ID",
+    shell_complete=sessions,
+    help="Session that will use the prompt. It is not recalled.",
+)
+@click.option(
+    "--resume",
+    default="",
+    metavar="ID",
+    shell_complete=sessions,
+    help="Session to continue. Its summary takes some 600 tokens.",
+)
 @click.option("--at", default="", metavar="REV", help="Revision whose prompt to show, as on the day of its commit.")
 @click.option("--explain", is_flag=True, help="Also print a summary of the receipt on standard error.")
 @click.option(

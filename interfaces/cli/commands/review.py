@@ -15,6 +15,7 @@ from ...answers import waiting_answer
 from ...indexing import index_changes
 from ..columns import Span, cells, fitted, wrapped
 from ..command import Command, Group
+from ..completion import decided_texts, waiting_texts
 from ..invocation import Invocation, options
 from ..person import person_if_known, person_option, the_person
 from ..render import line_width
@@ -130,7 +131,7 @@ def _rows(found: Sequence[ReviewItem], *, details: bool) -> Iterator[list[Span]]
         ("Print it as JSON", "memory review show KD-7F3A --json"),
     ),
 )
-@click.argument("waiting_id", metavar="ID")
+@click.argument("waiting_id", metavar="ID", shell_complete=waiting_texts)
 @options
 def show(invocation: Invocation, waiting_id: str) -> None:
     """Print one waiting text.
@@ -193,7 +194,7 @@ def originals(invocation: Invocation, original_id: str) -> None:
         ("Accept proposals up to medium risk, without a terminal", "memory review accept --tier medium --as Grace"),
     ),
 )
-@click.argument("ids", metavar="[ID...]", nargs=-1)
+@click.argument("ids", metavar="[ID...]", nargs=-1, shell_complete=waiting_texts)
 @click.option(
     "--tier", type=click.Choice(["low", "medium", "high"]), help="Accept every proposal of this risk or less."
 )
@@ -245,7 +246,7 @@ def accept(
     cls=Command,
     examples=(("Change the text of a proposal", 'memory review edit KD-7F3A --text "Use PostgreSQL 16."'),),
 )
-@click.argument("waiting_id", metavar="ID")
+@click.argument("waiting_id", metavar="ID", shell_complete=waiting_texts)
 @click.option("--text", required=True, help="New text of the proposal.")
 @person_option
 @options
@@ -270,7 +271,7 @@ def edit(invocation: Invocation, waiting_id: str, text: str, person: str) -> Non
         ("Reject two texts without a terminal", "memory review reject KD-7F3A LL-2M0Q --as Grace"),
     ),
 )
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=waiting_texts)
 @person_option
 @options
 def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
@@ -296,7 +297,7 @@ def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
         ("Take the decision about one text back, without a terminal", "memory review undo KD-7F3A --as Grace"),
     ),
 )
-@click.argument("waiting_id", metavar="[ID]", required=False, default="")
+@click.argument("waiting_id", metavar="[ID]", required=False, default="", shell_complete=decided_texts)
 @person_option
 @options
 def undo(invocation: Invocation, waiting_id: str, person: str) -> None:

@@ -10,6 +10,7 @@ import click
 
 from ...counts import counted
 from ...indexing import index_changes
+from ..completion import entries
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..progress import ProgressMeter
@@ -29,7 +30,7 @@ __all__ = ["verify"]
         ("Check one entry", "memory verify KD-7F3A"),
     ),
 )
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=entries)
 @click.option("--all", "everything", is_flag=True, help="Check every entry, even if its repository did not change.")
 @click.option("--apply", is_flag=True, help="Write the changes (default: only show them).")
 @click.pass_context
