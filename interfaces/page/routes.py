@@ -59,8 +59,8 @@ def _memory(home: Home, now: datetime, given: Given, _: Translate) -> Any:
     )  # fmt: skip
 
 
-def _entry(home: Home, _now: datetime, given: Given, _: Translate) -> Any:
-    return entry_view(home, given["entry"])
+def _entry(home: Home, now: datetime, given: Given, _: Translate) -> Any:
+    return entry_view(home, given["entry"], now)
 
 
 def _prompt(home: Home, now: datetime, given: Given, translate: Translate) -> Any:

@@ -65,7 +65,7 @@ def _parts(home: Home, now: datetime, language: str, _: Translate) -> Iterator[t
     run = CheckRun(checks=examine(home, now), at=now)
     yield "health", _("Guard and health"), shown("health.html", health_view(home, run))
     histories = entry_histories(home.root, history.head(home.root))
-    entries = "\n".join(shown("entry.html", entry_view(home, entry_id, histories)) for entry_id in detailed)
+    entries = "\n".join(shown("entry.html", entry_view(home, entry_id, now, histories)) for entry_id in detailed)
     yield "entries", _("Entries"), entries
 
 

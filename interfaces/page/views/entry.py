@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from agent_home.documents.entry import section_of
 from agent_home.git import history
@@ -42,7 +43,9 @@ class EntryView:
         return self.lineage.events[::-1]
 
 
-def entry_view(home: Home, entry_id: str, histories: Mapping[str, Sequence[Event]] | None = None) -> EntryView:
+def entry_view(
+    home: Home, entry_id: str, now: datetime, histories: Mapping[str, Sequence[Event]] | None = None
+) -> EntryView:
     """Return the entry with that id, wherever it is now. *histories* are those of all entries, if they are at hand.
 
     Raises:
@@ -56,7 +59,7 @@ def entry_view(home: Home, entry_id: str, histories: Mapping[str, Sequence[Event
     uses = [(reference.ts, reference.by) for reference in read(home) if reference.id == found.id]
     return EntryView(
         lineage=found, section=rule.title if rule else "",
-        evidence=evidence_of(home, found.entry) if found.entry else None,
+        evidence=evidence_of(home, found.entry, now) if found.entry else None,
         fields={name: value for name, value in fields.items() if name not in _SHOWN_APART},
         uses=tuple(sorted(uses, reverse=True)[:_MOST_USES]),
     )  # fmt: skip

@@ -96,7 +96,7 @@ class Browser:
         assert answer.status_code == 303, answer.text
         return self
 
-    def get(self, path: str, *, headers: Mapping[str, str] | None = None, **query: str) -> httpx.Response:
+    def get(self, path: str, /, *, headers: Mapping[str, str] | None = None, **query: str) -> httpx.Response:
         """Open an address, as a link of the page does."""
         return self.ask("GET", path, headers={"Sec-Fetch-Site": "same-origin", **(headers or {})}, params=query or None)
 
