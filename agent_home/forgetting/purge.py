@@ -22,6 +22,7 @@ from ..errors import HistoryError
 from ..git import history
 from ..git.client import GitObject, home_client
 from ..git.commits import refuse_unfinished
+from ..git.entries.entry_events import drop_entry_events
 from ..git.fetching import remote_addresses
 from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.own_folder import own_folders
@@ -230,6 +231,7 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
         git.change("prune", "--expire=now")
         git.change("prune-packed", "-q")
         git.query("fsck", "--full", "--no-dangling", "--no-progress")
+        drop_entry_events(root)
     return done
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +16,7 @@ from ...counts import counted
 from ..command import Command
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, home_command, options
-from ..render import write_progress
+from ..progress import ProgressMeter
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -30,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["backup", "restore_home"]
 
 _FOLDER = click.Path(path_type=Path)
-#: Seconds between two lines of progress, and damaged files that a person is shown.
-_BETWEEN_S = 0.2
+#: Damaged files that a person is shown.
 _MAX_LINES = 30
 
 
@@ -68,8 +64,7 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     if verify:
         from agent_home.backup.verification import verify_backup
 
-        with _progress() as progress:
-            checked = verify_backup(folder, progress=progress)
+        checked = verify_backup(folder, progress=_progress())
         invocation.show({"folder": str(folder), **damage_answer(checked)}, _checked_lines(checked))
         context.exit(FINDINGS if checked.damaged else 0)
     from agent_home.backup.making import backup as back_up
@@ -78,8 +73,7 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     home = invocation.home
     if not dry_run:
         settle_hot_state(home)
-    with _progress() as progress:
-        report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=progress)
+    report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=_progress())
     for item in report.left_out:
         invocation.warn(f"{item.path} is not in the backup: {item.reason}")
     invocation.show({**backup_answer(report), "dry_run": dry_run}, _report_lines(report, dry_run=dry_run))
@@ -119,8 +113,7 @@ def restore_home(
     here = surroundings().folder
     folder, root = here / folder.expanduser(), here / root.expanduser()
     try:
-        with _progress() as progress:
-            done = restore(folder, root, dry_run=dry_run, partial=partial, progress=progress)
+        done = restore(folder, root, dry_run=dry_run, partial=partial, progress=_progress())
     except BackupDamaged as error:
         if not (invocation.as_json and error.files):
             raise
@@ -134,25 +127,10 @@ def restore_home(
     context.exit(FINDINGS if done.missing else 0)
 
 
-@contextmanager
-def _progress() -> Iterator[BackupProgress | None]:
-    """Yield what says on a terminal how far the work is, or ``None`` where nobody reads it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    told, line = 0.0, ""
-
-    def progress(step: str, files: int, size: int) -> None:
-        nonlocal told, line
-        if time.monotonic() - told >= _BETWEEN_S:
-            told, line = time.monotonic(), f"{step}: {files} files, {_megabytes(size)}".ljust(len(line))
-            write_progress(line, done=False)
-
-    try:
-        yield progress
-    finally:
-        if line:
-            write_progress(line, done=True)
+def _progress() -> BackupProgress:
+    """Return what says on a terminal how far the work is."""
+    meter = ProgressMeter()
+    return lambda step, files, size: meter(f"{step}, files", files, note=_megabytes(size))
 
 
 def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:
