@@ -237,3 +237,17 @@ def test_a_head_that_names_nothing_keeps_nothing_else_from_being_copied(
     assert report.manifest.repositories == before
     fresh = backup(home, target.with_name("fresh"), now=now)
     assert fresh.manifest.repositories == {}
+
+
+@pytest.mark.parametrize("lost", ["HEAD", "config"])
+def test_a_git_folder_that_lost_a_file_keeps_its_earlier_copy(
+    home: Home, target: Path, tmp_path: Path, now: datetime, lost: str
+) -> None:
+    put(home, "submodule", tmp_path / "elsewhere")
+    before = backup(home, target, now=now).manifest.repositories
+    file = home.root / ".git/modules" / ORION / lost
+    file.unlink()
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [f"{ORION}/.git"]
+    assert "earlier copy" in report.unread[0].reason
+    assert report.manifest.repositories == before
