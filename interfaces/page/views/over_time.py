@@ -45,7 +45,7 @@ class OverTimeView:
 
 
 def over_time_view(home: Home, now: datetime, translate: Translate) -> OverTimeView:
-    """Return the last :data:`DAYS` days until *now*, in its time zone. A younger home has fewer, and two weeks at least.
+    """Return the last :data:`DAYS` days until *now*, in its time zone. A younger home has fewer, but two weeks.
 
     Raises:
         HistoryError: git refused.
