@@ -102,7 +102,7 @@ class Browser:
 
     def read(self, path: str, **query: str) -> Document:
         """Return what an address shows, which must be there."""
-        answer = self.get(path, **query)
+        answer = self.get(path, headers=None, **query)
         assert answer.status_code == 200, answer.text
         return Document(answer.text)
 

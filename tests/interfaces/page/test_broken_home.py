@@ -63,7 +63,18 @@ def answers(browser: Browser, form: Form, paths: Sequence[str] = PATHS) -> dict[
 
 
 def garbled(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"\xff\xfe\0no text" * 100)
+
+
+def garbled_events(home: Home) -> None:
+    for path in home.machine.rglob("*.jsonl"):
+        garbled(path)
+
+
+def a_folder_for_the_index(home: Home) -> None:
+    home.index.unlink()
+    home.index.mkdir()
 
 
 def in_place_of(name: str, make: Callable[[Path], object]) -> Break:
@@ -87,7 +98,7 @@ BROKEN: dict[str, tuple[Break, str, int]] = {
         "accept", 409,
     ),
     "binary archive": (
-        lambda home: [(home.root / "Archive").mkdir(exist_ok=True), garbled(home.root / "Archive" / "MEMORY.md")],
+        lambda home: garbled(home.root / "Archive" / "MEMORY.md"),
         "/page/memory", 409,
     ),
     "empty manifest": (lambda home: (home.root / "agent.toml").write_text(""), "/page/prompt", 409),
@@ -100,11 +111,11 @@ BROKEN: dict[str, tuple[Break, str, int]] = {
     "no machine state": (lambda home: shutil.rmtree(home.machine), "/page/review", 401),
     "garbled index": (lambda home: garbled(home.index), "/page/search?words=ledger", 200),
     "index is a folder": (
-        lambda home: [home.index.unlink(), home.index.mkdir()], "/page/search?words=ledger", 200,
+        a_folder_for_the_index, "/page/search?words=ledger", 200,
     ),
-    "garbled events": (lambda home: [garbled(path) for path in home.machine.rglob("*.jsonl")], "/page/memory", 200),
+    "garbled events": (garbled_events, "/page/memory", 200),
     "garbled quarantine": (
-        lambda home: [home.quarantine.mkdir(exist_ok=True), garbled(home.quarantine / "q-0.json")], "/page/review", 200,
+        lambda home: garbled(home.quarantine / "q-0.json"), "/page/review", 200,
     ),
 }  # fmt: skip
 
