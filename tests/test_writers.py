@@ -180,6 +180,7 @@ STORERS = {
     "agent_home.outputs.store": "records of outputs: screened, never in git, each under a name of its own",
     "agent_home.checkpoints.checkpoint": "records of checkpoints: screened, never in git, each under a name of its own",
     "interfaces.folder_status": "the STATUS.md of a folder that a person names, screened, never memory",
+    "interfaces.cli.commands.page": "the page as a file that a person names, never memory",
     "interfaces.jobs.prompt_file": "the prompt of a running command, machine state, gone after it",
     "interfaces.promised_closings": "closings that a service has promised, machine state",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",

@@ -81,6 +81,22 @@ def lineage(home: Home, spelled: str, histories: Mapping[str, Sequence[Event]] |
     return replace(found, events=(*events, *found.events), turns=turns)
 
 
+def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
+    """Yield the turns that the entry's ``Sources`` name, in their order."""
+    read: dict[str, dict[str, transcript.Message]] = {}
+    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
+        session = source.rpartition("#")[0]
+        if session and session not in read:
+            path = transcript.session_path(home, session)
+            turns = transcript.read(path) if path is not None else []
+            read[session] = {turn.message.source: turn.message for turn in turns}
+        message = read.get(session, {}).get(source)
+        if message is None:
+            yield CitedTurn(source=source, found=False)
+        else:
+            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)
+
+
 def _present(home: Home, entry_id: str) -> Lineage | None:
     """Return the entry if a file has it. All files are read, because an entry of any may name it as superseded."""
     found: dict[bool, list[Entry]] = {True: [], False: []}
@@ -129,19 +145,3 @@ def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
     texts = history.texts_at(home.root, [(f"{last.commit}^", last.file), (last.commit, last.file)])
     entry = next((entry for text in texts if (entry := parse(text).entry(entry_id)) is not None), None)
     return Lineage(id=entry_id, state="removed", path=last.file, entry=entry, events=(), turns=())
-
-
-def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
-    """Yield the turns that the entry's ``Sources`` name, in their order."""
-    read: dict[str, dict[str, transcript.Message]] = {}
-    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
-        session = source.rpartition("#")[0]
-        if session and session not in read:
-            path = transcript.session_path(home, session)
-            turns = transcript.read(path) if path is not None else []
-            read[session] = {turn.message.source: turn.message for turn in turns}
-        message = read.get(session, {}).get(source)
-        if message is None:
-            yield CitedTurn(source=source, found=False)
-        else:
-            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from agent_home.visible import revealed
 
-__all__ = ["COLOURS", "Chart", "Series", "line_chart", "number_text", "stacked_bar", "table_rows", "ticks"]
+__all__ = ["COLOURS", "Chart", "Series", "line_chart", "number_text", "part_bars", "stacked_bar", "table_rows", "ticks"]
 
 #: Series with a colour of their own. Further ones begin again.
 COLOURS = 6
@@ -33,6 +33,9 @@ _TICKS = 5
 #: More points than these have no mark of their own, only a line.
 _MOST_MARKS = 46
 _BAR_SHARE, _WIDEST_BAR = 0.72, 56.0
+#: A bar that lies: height of its row with the label above it, its own height, and the space beside it.
+_BAR_ROW, _BAR_HEIGHT, _BAR_EDGE = 64, 34, 8
+_BAR = Markup('<rect class="bar c{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>')
 #: Larger numbers are no measurement.
 _MOST = 1e15
 #: Smallest extent of an axis.
@@ -101,6 +104,30 @@ def stacked_bar(chart: Chart) -> Markup:
         parts += _bars(chart, frame, place, line.name, row, base)
         base = [under + value for under, value in zip(base, row, strict=True)]
     return _drawn(chart, frame, parts)
+
+
+def part_bars(chart: Chart) -> Markup:
+    """Return *chart* as a row for each label that lies, with its parts one behind the other in their shares.
+
+    A part that has room for its name shows it. Every part says its name and value where a pointer rests on it.
+    """
+    rows = [[max(0.0, value or 0.0) for value in _values(chart, line)] for line in chart.series]
+    most = max(map(sum, zip(*rows, strict=True)), default=0.0) or 1.0
+    scale = (_WIDTH - 2 * _BAR_EDGE) / most
+    parts: list[Markup] = []
+    for at, label in enumerate(chart.labels):
+        y = at * _BAR_ROW + _ROW
+        parts.append(_text("label", _BAR_EDGE, y - 6, label, "start"))
+        x = float(_BAR_EDGE)
+        for place, (line, row) in enumerate(zip(chart.series, rows, strict=True)):
+            width = row[at] * scale
+            if width > 0:
+                said = _said(chart, at, line.name, row[at])
+                parts.append(_BAR.format(place % COLOURS + 1, _number(x), y, _number(width), _BAR_HEIGHT, said))
+            if 1.2 * _width(line.name) + _LETTER < width:
+                parts.append(_text("inside", x + width / 2, y + _BAR_HEIGHT / 2 + 4, line.name, "middle"))
+            x += width
+    return _picture(chart, len(chart.labels) * _BAR_ROW + 6, parts)
 
 
 def table_rows(chart: Chart) -> list[tuple[str, ...]]:
@@ -191,11 +218,15 @@ class _Frame:
 def _drawn(chart: Chart, frame: _Frame, parts: Sequence[Markup]) -> Markup:
     if chart.is_empty:
         parts = [_text("empty", _WIDTH / 2, (frame.top + frame.bottom) / 2, chart.empty, "middle")]
+    return _picture(chart, frame.bottom + _BOTTOM, parts)
+
+
+def _picture(chart: Chart, height: float, parts: Sequence[Markup]) -> Markup:
     head = Markup(
         '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-labelledby="{key}-title {key}-desc" '
         'xmlns="http://www.w3.org/2000/svg"><title id="{key}-title">{}</title><desc id="{key}-desc">{}</desc>'
     ).format(
-        _WIDTH, _number(frame.bottom + _BOTTOM), _shown(chart.title), _shown(chart.description), key=chart.key
+        _WIDTH, _number(height), _shown(chart.title), _shown(chart.description), key=chart.key
     )  # fmt: skip
     return head + Markup("").join(parts) + Markup("</svg>")
 
@@ -261,9 +292,7 @@ def _bars(
     for at, (value, under) in enumerate(zip(row, base, strict=True)):
         if value > 0:
             top = frame.y(under + value)
-            yield Markup(
-                '<rect class="bar c{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
-            ).format(
+            yield _BAR.format(
                 place % COLOURS + 1, _number(frame.middle(at) - width / 2), _number(top), _number(width),
                 _number(frame.y(under) - top), _said(chart, at, name, value),
             )  # fmt: skip

@@ -47,7 +47,7 @@ def latest_checks(home: Home, now: datetime) -> CheckRun:
         known = _known.setdefault(home.root, _Checks())
         at = known.result.at
         if known.thread is None and (at is None or abs((now - at).total_seconds()) > _OLD_S):
-            known.thread = threading.Thread(target=_run, args=(known, Home(home.root), now), name="checks", daemon=True)
+            known.thread = threading.Thread(target=_run, args=(known, Home(home.root), now), name="checks")
             known.thread.start()
         thread = known.thread
     if thread is not None:

@@ -26,6 +26,7 @@ POLICY = (
 #: Names of the files beside the templates, with their types.
 STATIC: Mapping[str, str] = {
     "page.css": "text/css",
+    "charts.css": "text/css",
     "page.js": "text/javascript",
     "htmx.min.js": "text/javascript",
     "icon.svg": "image/svg+xml",

@@ -21,6 +21,7 @@ from .seen import require_seen
 from .views.entry import entry_view
 from .views.health import health_view
 from .views.memory import memory_view
+from .views.over_time import over_time_view
 from .views.prompt import prompt_view
 from .views.review import review_view
 from .views.search import search_view
@@ -61,17 +62,21 @@ def _memory(home: Home, now: datetime, given: Given, _: Translate) -> Any:
     )  # fmt: skip
 
 
-def _entry(home: Home, _now: datetime, given: Given, _: Translate) -> Any:
-    return entry_view(home, given["entry"])
+def _entry(home: Home, now: datetime, given: Given, _: Translate) -> Any:
+    return entry_view(home, given["entry"], now)
 
 
-def _prompt(home: Home, now: datetime, given: Given, _: Translate) -> Any:
+def _prompt(home: Home, now: datetime, given: Given, translate: Translate) -> Any:
     other_window = given.get("other_window", "")
     return prompt_view(
-        home, now, message=given.get("message", "")[:_MOST_CHARS], window=_number(given.get("window", "")),
+        home, now, translate, message=given.get("message", "")[:_MOST_CHARS], window=_number(given.get("window", "")),
         audience=given.get("audience", "") or "owner", at=given.get("at", ""), other_at=given.get("other_at", ""),
         other_window=_number(other_window) if other_window else None,
     )  # fmt: skip
+
+
+def _over_time(home: Home, now: datetime, _given: Given, _: Translate) -> Any:
+    return over_time_view(home, now, _)
 
 
 def _health(home: Home, now: datetime, _given: Given, _: Translate) -> Any:
@@ -134,6 +139,7 @@ VIEWS = (
     PageView("/page/memory", "memory.html", "memory", _memory),
     PageView("/page/memory/{entry}", "entry.html", "memory", _entry),
     PageView("/page/prompt", "prompt.html", "prompt", _prompt),
+    PageView("/page/over-time", "over_time.html", "over-time", _over_time),
     PageView("/page/search", "search.html", "search", _search),
     PageView("/page/health", "health.html", "health", _health),
 )

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from agent_home.git import history
+from agent_home.git.entries.entry_events import entry_histories
 from agent_home.home import Home
 
 from ..doctor.health import examine
@@ -20,6 +21,7 @@ from .rendering import render, static_file
 from .views.entry import entry_view
 from .views.health import health_view
 from .views.memory import memory_view
+from .views.over_time import over_time_view
 from .views.prompt import prompt_view
 from .views.review import review_cards
 
@@ -36,7 +38,7 @@ def static_page(home: Home, now: datetime, language: str = "en") -> str:
     Texts that the guard holds back are not in it: the file may go to places that the home does not.
     """
     _ = translation(language)
-    style = "\n".join(_file("page.css").splitlines())
+    style = "\n".join(_file(name) for name in ("page.css", "charts.css"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     parts = [(name, title, Markup(text)) for name, title, text in _parts(home, now, language, _)]  # noqa: S704 - HTML
     return render(
@@ -52,16 +54,18 @@ def _parts(home: Home, now: datetime, language: str, _: Translate) -> Iterator[t
     def shown(template: str, view: Any, **values: Any) -> str:
         return render(template, language, live=False, view=view, visitor=None, **values)
 
-    live = memory_view(home, now, most=_MOST_ROWS)
-    archived = memory_view(home, now, archived=True, most=_MOST_ROWS)
+    live = memory_view(home, now, most=_MOST_ROWS, screened=True)
+    archived = memory_view(home, now, archived=True, most=_MOST_ROWS, screened=True)
     detailed = [row.id for row in (*live.rows, *archived.rows)][:_MOST_DETAILED]
     yield "review", _("Review"), shown("review_list.html", review_cards(home, now))
     yield "memory", _("Memory"), shown("memory.html", live, detailed=detailed)
     yield "archive", _("Archive"), shown("memory.html", archived, detailed=detailed)
-    yield "prompt", _("Prompt"), shown("prompt.html", prompt_view(home, now))
+    yield "prompt", _("Prompt"), shown("prompt.html", prompt_view(home, now, _))
+    yield "over-time", _("Over time"), shown("over_time.html", over_time_view(home, now, _))
     run = CheckRun(checks=examine(home, now), at=now)
     yield "health", _("Guard and health"), shown("health.html", health_view(home, run))
-    entries = "\n".join(shown("entry.html", entry_view(home, entry_id)) for entry_id in detailed)
+    histories = entry_histories(home.root, history.head(home.root))
+    entries = "\n".join(shown("entry.html", entry_view(home, entry_id, now, histories)) for entry_id in detailed)
     yield "entries", _("Entries"), entries
 
 

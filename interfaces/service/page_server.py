@@ -34,7 +34,7 @@ def serve_page(home: Home, *, ready: Callable[[str], None]) -> None:
     )  # fmt: skip
     with _listening() as made:
         ready(local_address(made))
-        threading.Thread(target=_warm_up, args=(home,), name="warm-up", daemon=True).start()
+        threading.Thread(target=_warm_up, args=(home,), name="warm-up").start()
         uvicorn.Server(config).run(sockets=[made])
 
 

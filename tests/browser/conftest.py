@@ -101,5 +101,5 @@ def page(context: BrowserContext, address: str, home: Home) -> Iterator[Page]:
 
 
 def _noted(message: ConsoleMessage, complaints: list[str]) -> None:
-    if message.type in {"error", "warning"}:
+    if message.type in {"error", "warning"} and "401 (Unauthorized)" not in message.text:
         complaints.append(f"{message.type}: {message.text}")

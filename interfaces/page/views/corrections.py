@@ -29,6 +29,8 @@ __all__ = ["KINDS", "EntryCorrection", "TopicRow", "corrected_entries", "topic_r
 KINDS = ("corrected", "superseded", "taken back", "contradicted", "edited by hand")
 #: Topics, the newest corrections that are looked at, and the letters of each.
 _MOST_TOPICS, _MOST_TEXTS, _MOST_CHARS = 7, 300, 300
+#: A longer term is a key or an address more often than a topic.
+_LONGEST_TOPIC = 24
 #: Actors of commits that a person made: the gateway's name for edits that it found, and none with plain git.
 _BY_HAND = frozenset({"by hand", ""})
 
@@ -84,7 +86,7 @@ def topic_rows(found: Sequence[EntryCorrection], most: int = _MOST_TOPICS) -> li
 
     An entry has the first topic, in the order of their weight, that its text names.
     """
-    topics = find_topics([item.text for item in found], most)
+    topics = [topic for topic in find_topics([item.text for item in found], most) if len(topic) <= _LONGEST_TOPIC]
     counts: dict[str, Counter[str]] = {topic: Counter() for topic in (*topics, "")}
     for item in found:
         named = _terms(item.text)

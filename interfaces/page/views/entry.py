@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from agent_home.documents.entry import section_of
+from agent_home.git import history
+from agent_home.git.entries.entry_events import entry_histories
 from agent_home.git.history import Event
 from agent_home.home import Home
 from agent_home.store.lineage import CitedTurn, Lineage, lineage
@@ -40,19 +43,23 @@ class EntryView:
         return self.lineage.events[::-1]
 
 
-def entry_view(home: Home, entry_id: str) -> EntryView:
-    """Return the entry with that id, wherever it is now.
+def entry_view(
+    home: Home, entry_id: str, now: datetime, histories: Mapping[str, Sequence[Event]] | None = None
+) -> EntryView:
+    """Return the entry with that id, wherever it is now. *histories* are those of all entries, if they are at hand.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
-    found = lineage(home, entry_id)
+    if histories is None:
+        histories = entry_histories(home.root, history.head(home.root))
+    found = lineage(home, entry_id, histories)
     rule = section_of(found.id[:2])
     fields = found.entry.fields if found.entry else {}
     uses = [(reference.ts, reference.by) for reference in read(home) if reference.id == found.id]
     return EntryView(
         lineage=found, section=rule.title if rule else "",
-        evidence=evidence_of(home, found.entry) if found.entry else None,
+        evidence=evidence_of(home, found.entry, now) if found.entry else None,
         fields={name: value for name, value in fields.items() if name not in _SHOWN_APART},
         uses=tuple(sorted(uses, reverse=True)[:_MOST_USES]),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from agent_home.documents.entry import SECTIONS, Entry
 from agent_home.documents.standing import Standing, standings
 from agent_home.git import history
 from agent_home.home import MEMORY, Home
+from agent_home.screening.service import ScreeningService
 from agent_home.store.references import last_references
 from distill.evidence.status import Evidence
 
@@ -69,16 +70,18 @@ def memory_view(
     page: int = 1,
     at: str = "",
     most: int = PAGE_ROWS,
+    screened: bool = False,
 ) -> MemoryView:
     """Return a page of *most* entries of *section*, newest first, that hold all *words*.
 
-    *at* is a revision or a day. Empty is now, with what is not committed yet.
+    *at* is a revision or a day. Empty is now, with what is not committed yet. *screened* leaves out what the guard
+    keeps from a model.
 
     Raises:
         HistoryError: git does not know the commit *at*.
     """
     commit = commit_at(home, at)
-    live, old = _entries(home, commit)
+    live, old = _entries(home, commit, ScreeningService(home) if screened else None)
     known = standings([entry for _, entry in live], [entry for _, entry in old])
     chosen = old if archived else live
     wanted = words.casefold().split()
@@ -99,7 +102,9 @@ def memory_view(
     )  # fmt: skip
 
 
-def _entries(home: Home, commit: str) -> tuple[list[tuple[str, Entry]], list[tuple[str, Entry]]]:
+def _entries(
+    home: Home, commit: str, screening: ScreeningService | None
+) -> tuple[list[tuple[str, Entry]], list[tuple[str, Entry]]]:
     """Return the entries of MEMORY.md and of the archive with the titles of their sections."""
     if commit:
         listed = history.query(home.root, "ls-tree", "-r", "--name-only", "-z", commit, "--", MEMORY, "Archive/")
@@ -109,7 +114,8 @@ def _entries(home: Home, commit: str) -> tuple[list[tuple[str, Entry]], list[tup
         paths = [path for path in entry_files(home) if path == MEMORY or path.startswith("Archive/")]
         texts = [storage.read_text(home.path(path)) for path in paths]
     found: dict[bool, list[tuple[str, Entry]]] = {True: [], False: []}
-    for path, text in zip(paths, texts, strict=True):
+    for path, raw in zip(paths, texts, strict=True):
+        text = screening.shown(path, raw).text if screening else raw
         found[path != MEMORY] += _with_sections(text)
     return found[False], found[True]
 

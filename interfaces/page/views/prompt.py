@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+
+from markupsafe import Markup
 
 from agent_home.audience import Audience
 from agent_home.home import Home
@@ -11,6 +14,8 @@ from assembler.prompt import Request
 from assembler.receipt import EntryLine, Receipt
 
 from ...prompting import assembled_prompt
+from ..charts import Chart, Series, part_bars
+from ..language import Translate
 from .moments import commit_at
 
 __all__ = ["WINDOWS", "PromptPart", "PromptView", "prompt_view"]
@@ -44,6 +49,7 @@ class PromptView:
     near_misses: tuple[EntryLine, ...]
     other: Receipt | None
     other_request: Request | None
+    picture: Markup
 
     @property
     def windows(self) -> tuple[int, ...]:
@@ -59,13 +65,18 @@ class PromptView:
         return len(self.receipt.text) > _MOST_CHARS
 
     @property
+    def prompts(self) -> tuple[Receipt, ...]:
+        """The prompt, and the one that it is compared with."""
+        return (self.receipt, self.other) if self.other is not None else (self.receipt,)
+
+    @property
     def audiences(self) -> tuple[str, ...]:
         return tuple(str(name) for name in Audience)
 
 
 def prompt_view(
-    home: Home, now: datetime, *, message: str = "", window: int = 0, audience: str = "owner", at: str = "",
-    other_at: str = "", other_window: int | None = None,
+    home: Home, now: datetime, _: Translate, *, message: str = "", window: int = 0, audience: str = "owner",
+    at: str = "", other_at: str = "", other_window: int | None = None,
 ) -> PromptView:  # fmt: skip
     """Return the prompt as of *at*, a commit or a day, beside the one of *other_at* or *other_window*, if any.
 
@@ -81,9 +92,25 @@ def prompt_view(
         wanted = window if other_window is None else other_window
         other_request = replace(request, window=wanted, at=commit_at(home, other_at) if other_at else request.at)
         other = assembled_prompt(home, other_request)
+    parts = _parts(receipt, other)
     return PromptView(
-        request=request, receipt=receipt, parts=_parts(receipt, other),
+        request=request, receipt=receipt, parts=parts,
+        picture=part_bars(_chart(parts, compares=other is not None, _=_)),
         near_misses=receipt.near_misses[:_MOST_MISSES], other=other, other_request=other_request,
+    )  # fmt: skip
+
+
+def _chart(parts: Sequence[PromptPart], *, compares: bool, _: Translate) -> Chart:
+    """Return the tokens of the parts in one bar, and beside it those of the prompt that it is compared with."""
+    largest = max(parts, key=lambda part: part.tokens, default=None)
+    described = _("The largest part is {name} with {n} tokens.", name=largest.name, n=largest.tokens) if largest else ""
+    return Chart(
+        key="parts", title=_("Tokens of the prompt by part"), description=described, label_name=_("Prompt"),
+        labels=[_("This prompt"), _("Compared")] if compares else [_("This prompt")], unit=_("tokens"),
+        series=[
+            Series(name=part.name, values=[part.tokens, part.other_tokens] if compares else [part.tokens])
+            for part in parts
+        ],
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from agent_home.home import Home
 __all__ = ["MOST_PROMPTS", "DayOfPrompts", "days_of_prompts"]
 
 #: Prompts that are read, the newest, and how much of the log is searched for them.
-MOST_PROMPTS, _MOST_BYTES = 3_000, 12 << 20
+MOST_PROMPTS, _MOST_BYTES = 2_000, 8 << 20
 #: Larger figures are damaged.
 _MOST = 1e9
 _HIGH = 0.95

@@ -15,8 +15,8 @@ from distill.review.decided_items import DecidedItem, undoable
 from distill.review.queue import ReviewItem
 from distill.statements.risk import RISKS
 
+from ...word_diff import TextPart, word_diff
 from .evidence import ShownEvidence, evidence_of
-from .word_diff import TextPart, word_diff
 
 __all__ = ["ReviewCard", "ReviewLine", "ReviewList", "ReviewView", "review_cards", "review_view"]
 
@@ -84,7 +84,7 @@ def review_view(home: Home, now: datetime, item_id: str = "") -> ReviewView:
     at = next((number for number, item in enumerate(items) if item.id == item_id), 0)
     shown = None
     if items:
-        shown = _card(home, items[at], items[at + 1].id if at + 1 < len(items) else "")
+        shown = _card(home, items[at], items[at + 1].id if at + 1 < len(items) else "", now)
         queue.note_shown(home, items[at])
     first = max(0, min(at - _MOST_LINES // 2, len(items) - _MOST_LINES))
     return ReviewView(
@@ -97,7 +97,7 @@ def review_cards(home: Home, now: datetime) -> ReviewList:
     """Return every text that waits in detail, riskiest first. Texts that the guard holds back are left out."""
     items = _ordered(home, now)
     shown = [item for item in items if item.kind not in _HELD]
-    cards = tuple(_card(home, item, "") for item in shown[:_MOST_CARDS])
+    cards = tuple(_card(home, item, "", now) for item in shown[:_MOST_CARDS])
     return ReviewList(cards=cards, total=len(items))
 
 
@@ -116,13 +116,13 @@ def _statement(item: ReviewItem) -> str:
     return entry.text if entry is not None else " ".join(item.text.split())
 
 
-def _card(home: Home, item: ReviewItem, next_id: str) -> ReviewCard:
+def _card(home: Home, item: ReviewItem, next_id: str, now: datetime) -> ReviewCard:
     entry = as_entry(item.text)
     turns = tuple(cited_turns(home, entry)) if entry is not None else ()
     parts, problem = _change(home, item)
     return ReviewCard(
         item=item, statement=entry.text if entry is not None else item.text, parts=parts,
-        evidence=evidence_of(home, entry, field=item.evidence.replace(" ", ", commit ", 1)) if entry else None,
+        evidence=evidence_of(home, entry, now, field=item.evidence.replace(" ", ", commit ", 1)) if entry else None,
         turns=turns[:_MOST_TURNS], further_turns=max(0, len(turns) - _MOST_TURNS),
         findings=tuple(sorted({f"{found.get('kind', '')}/{found.get('rule', '')}" for found in item.findings})),
         problem=problem, editable=item.kind == "proposal" and not item.ends,

@@ -202,7 +202,9 @@ def _command(callers: Callers, activity: Activity) -> Answerer:
                 if stamp.changed():
                     activity.end()
                 return JSONResponse({"error": refused}, 409)
-            done = await run_in_threadpool(run_command, given["arguments"], Path(given["folder"]), given["environ"])
+            done = await run_in_threadpool(
+                run_command, given["arguments"], Path(given["folder"]), given["environ"], given.get("terminals", {})
+            )
         except ClientDisconnect:  # it did not wait for our yes, and runs the command itself
             return Response(status_code=_GONE)
         except (ValueError, KeyError, TypeError, RecursionError) as error:

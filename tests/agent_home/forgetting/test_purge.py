@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import HistoryError
-from agent_home.forgetting.purge import commit_map, drop_commit_map, purge, remote_addresses
+from agent_home.forgetting.purge import commit_map, drop_commit_map, purge
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.git.entries.entry_events import entry_histories
+from agent_home.git.fetching import remote_addresses
 from agent_home.git.objects import objects
 from agent_home.home import Home
 
@@ -247,7 +248,12 @@ def test_a_harmful_purge_is_refused(
     assert git("rev-parse", "HEAD") == refs
 
 
-def test_remotes_are_named(home: Home, git: Git) -> None:
-    assert remote_addresses(home) == {}
+def test_remotes_are_named_without_passwords(
+    home: Home, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert remote_addresses(home.root) == {}
     git("remote", "add", "origin", "https://example.com/home.git")
-    assert remote_addresses(home) == {"origin": "https://example.com/home.git"}
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}
+    (tmp_path / "gitconfig").write_text('[url "https://ada:secret@example.com/"]\n\tinsteadOf = https://example.com/\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}

@@ -96,13 +96,13 @@ class Browser:
         assert answer.status_code == 303, answer.text
         return self
 
-    def get(self, path: str, *, headers: Mapping[str, str] | None = None, **query: str) -> httpx.Response:
+    def get(self, path: str, /, *, headers: Mapping[str, str] | None = None, **query: str) -> httpx.Response:
         """Open an address, as a link of the page does."""
         return self.ask("GET", path, headers={"Sec-Fetch-Site": "same-origin", **(headers or {})}, params=query or None)
 
     def read(self, path: str, **query: str) -> Document:
         """Return what an address shows, which must be there."""
-        answer = self.get(path, headers=None, **query)
+        answer = self.ask("GET", path, headers={"Sec-Fetch-Site": "same-origin"}, params=query or None)
         assert answer.status_code == 200, answer.text
         return Document(answer.text)
 

@@ -95,5 +95,12 @@ def test_entries_are_counted_by_the_topic_that_they_share(now: datetime) -> None
     assert list(rows)[-1] == ""
 
 
+def test_a_term_that_is_as_long_as_a_key_is_no_topic(now: datetime) -> None:
+    key = "a1b2c3d4e5f6" * 3
+    made = [EntryCorrection(day=now.date(), kind="corrected", text=f"Token {key}") for _ in range(5)]
+    assert [row.topic for row in topic_rows(made)] == ["Token"]
+    assert [row.topic for row in topic_rows([EntryCorrection(day=now.date(), kind="corrected", text=key)])] == [""]
+
+
 def test_without_corrections_there_are_no_topics() -> None:
     assert topic_rows([]) == []
