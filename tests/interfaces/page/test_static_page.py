@@ -15,7 +15,7 @@ from agent_home.home import Home
 from interfaces.page.static_page import static_page
 from tests.conftest import NOW
 from tests.interfaces.page.browser import Document
-from tests.interfaces.page.hostile import ENTRY, SECRET, hostile
+from tests.interfaces.page.hostile import ENTRY, HIDING, SECRET, hostile
 
 #: Every element of the file.
 ALLOWED = frozenset({
@@ -69,11 +69,12 @@ def test_the_policy_of_the_file_allows_its_style_alone(html: str, document: Docu
 def test_hostile_texts_are_text_in_the_file(document: Document) -> None:
     for place in ("agent", "statement", "field", "turn", "work-subject", "own-subject", "proposal", "section"):
         assert hostile(place) in document.text, place
-    assert "z\\u200by\\u202ex" in document.text
 
 
 def test_the_file_leaves_out_what_the_guard_holds_back(html: str) -> None:
     assert SECRET not in html
+    assert f'id="{HIDING}"' not in html
+    assert not re.search("[\u200b\u202e]", html)
     assert hostile("held") not in Document(html).text
     assert "1 more. This file leaves out what the guard holds back." in html
 
