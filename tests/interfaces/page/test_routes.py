@@ -319,3 +319,13 @@ def test_a_repair_mends_the_home_in_a_form(browser: Browser, home: Home) -> None
     answer = browser.post("/page/health/repair", fields)
     assert (answer.status_code, answer.headers["location"]) == (303, "/page/health")
     assert hook.exists()
+
+
+def test_the_line_ends_of_a_browser_are_those_of_a_file(browser: Browser, filled: Home, now: datetime) -> None:
+    item = item_of(filled, "proposal", now)
+    form = browser.read("/page/review", item=item.id).form(f"/{item.id}/edit")
+    assert browser.submit(form, text="Decision: we keep\r\none ledger\r\nin one place.").status_code == 303
+    assert "\r" not in item_of(filled, "proposal", now).text
+    assert browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/accept")).status_code == 303
+    assert b"\r" not in (filled.root / "MEMORY.md").read_bytes()
+    assert "\\r" not in browser.get("/page/memory").text

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from agent_home import clock
 from agent_home.home import Home
+from interfaces.page.access import visitor_of
 from interfaces.service import page_server
 from interfaces.service.page_server import local_address
 from tests.interfaces.service.running_service import MEMORY, PATIENCE_S, environment
@@ -52,7 +54,7 @@ def served(home: Home) -> Iterator[Served]:
             process.kill()
 
 
-def test_a_person_follows_the_link_and_ends_the_page(served: Served) -> None:
+def test_a_person_follows_the_link_and_ends_the_page(served: Served, home: Home) -> None:
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/page/sign-in\?code=[\w-]{43}", served.link)
     assert served.said == "signs in Kim, once, within 15 minutes. The page is there until Ctrl-C"
     with httpx.Client(timeout=PATIENCE_S, trust_env=False, follow_redirects=True) as client:
@@ -69,6 +71,8 @@ def test_a_person_follows_the_link_and_ends_the_page(served: Served) -> None:
         socket.create_connection(("127.0.0.2", served.port), timeout=PATIENCE_S).close()
     served.process.send_signal(2)
     assert served.process.wait(PATIENCE_S) in {0, 130}
+    (cookie,) = client.cookies.jar  # the port is anybody's now, and browsers send it the cookie
+    assert visitor_of(home, cookie.value or "", clock.now()) is None
 
 
 def test_a_port_that_another_program_has_leads_to_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
