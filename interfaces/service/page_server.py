@@ -42,7 +42,8 @@ def serve_page(home: Home, *, ready: Callable[[str], None]) -> None:
         ready(local_address(made))
         threading.Thread(target=_warm_up, args=(home,), name="warm-up").start()
         try:
-            uvicorn.Server(config).run(sockets=[made])
+            with contextlib.suppress(KeyboardInterrupt):  # a person ends the page so
+                uvicorn.Server(config).run(sockets=[made])
         finally:
             with contextlib.suppress(HomeError, OSError):
                 sign_all_out(home, clock.now())
