@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from string import Formatter
+
 import pytest
 
 from interfaces.page.language import LANGUAGES, chosen_language, translation
+from tests.interfaces.page.page_texts import PAGE, named_texts, template_texts, written_texts
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,47 @@ def test_a_text_without_a_translation_stays_english() -> None:
 def test_every_language_names_itself() -> None:
     assert LANGUAGES["en"] == "English"
     assert all(LANGUAGES.values())
+
+
+@pytest.fixture(scope="module")
+def texts() -> set[str]:
+    """Every text that the page translates."""
+    return {*template_texts(), *written_texts(), *named_texts()}
+
+
+def catalogue(language: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads((PAGE / "words" / f"{language}.json").read_text("utf-8"))
+    return found
+
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+
+
+def test_texts_are_found_in_templates_and_code() -> None:
+    assert {"Accept", "Memory as it was at {when}", "{n} more"} <= set(template_texts())
+    assert "There is no such file." in set(written_texts())
+    assert {"quarantine", "high", "Key Decisions"} <= set(named_texts())
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_text_has_a_translation(texts: set[str], language: str) -> None:
+    assert sorted(texts - set(catalogue(language))) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_translation_has_the_values_of_its_text_and_no_markup(language: str) -> None:
+    for text, said in catalogue(language).items():
+        assert said.strip(), text
+        assert sorted(_values(said)) == sorted(_values(text)), text
+        assert not set("<>&") & set(said), text
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_catalogue_is_in_order_without_texts_given_twice(language: str) -> None:
+    pairs = json.loads((PAGE / "words" / f"{language}.json").read_text("utf-8"), object_pairs_hook=list)
+    keys = [key for key, _ in pairs]
+    assert keys == sorted(set(keys))
+
+
+def _values(text: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(text) if name is not None]
