@@ -14,7 +14,7 @@ __all__ = ["ChangedSince", "require_seen", "seen_of"]
 
 
 class ChangedSince(DistillError):
-    """What waits, or was decided, is no more what the person was shown. Nothing was written."""
+    """A text that waits, or a decision, is no more the one that the person was shown. Nothing was written."""
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"{item_id} was changed since this page was loaded. Load the page again, and read it anew")
