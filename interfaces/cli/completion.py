@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 
 from agent_home.git_folder import git_folder, state_folder
 from agent_home.home_location import home_root
+from agent_home.storage import read_bytes
 from agent_home.visible import revealed
 from guard.lazy_regex import lazy_regex
 
@@ -33,7 +34,7 @@ _SAFE = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ENTRY = lazy_regex(r"(?m)^[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\](?:\*\*)?[ \t]*(?P<text>.*)$")
 _LIVE = ("MEMORY.md", "EVOLUTION.md")
 _HELP_COLUMNS = 60
-#: Larger files are not read. Most things that are offered.
+#: Most that is read of a file, because a person waits. Most things that are offered.
 _MOST_BYTES, _MOST = 4_000_000, 500
 _PROPOSALS = "refs/heads/proposals/"
 
@@ -50,13 +51,8 @@ def _completing(named: Callable[[Path], Iterable[_Named]]) -> _Completion:
             for name, told in named(root) if root is not None else ():
                 if name.casefold().startswith(incomplete.casefold()) and _SAFE.fullmatch(name) and name not in used:
                     found.setdefault(name, told)
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-        ):  # a file that is gone or damaged: the command itself says so
-            pass
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # a file is gone or damaged, which the command itself says
         return [
             CompletionItem(name, help=fitted(revealed(" ".join(told.split())), _HELP_COLUMNS) or None)
             for name, told in list(found.items())[:_MOST]
@@ -127,10 +123,11 @@ def _sessions(root: Path) -> Iterator[_Named]:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file, and nothing of one that is absent, is no regular file, or is too large to wait for."""
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+    """Return the beginning of a file, and nothing of one that is absent or no regular file."""
+    try:
+        return read_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
         return ""
-    return path.read_text("utf-8", "replace")
 
 
 #: Entries that are live, those of the archive, texts that wait for a person, decisions that can be undone, sessions.

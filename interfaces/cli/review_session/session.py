@@ -78,6 +78,9 @@ class ReviewSession:
 
         self.person = require_person(self.home, self.person)
         waits = len(waiting(self.home, self.clock()))
+        if not waits:
+            _say("Nothing waits for a decision. `memory review undo` takes the last one back.")
+            return
         _say(f"{counted(waits, 'text waits', 'texts wait')} for a decision. You decide as {self.person}. Keys: ?")
         try:
             while (item := self._next()) is not None and self._ask(item):

@@ -234,3 +234,9 @@ def test_nothing_that_a_terminal_obeys_comes_through(home: Home, proposals: list
     terminal.end()
     assert "\\x1b]0;owned\\x07\\x9b2J\\u202e on Monday" in terminal.text
     assert obeyed(terminal.text.replace("\r\n", "\n")) == []
+
+
+def test_a_session_without_anything_to_decide_says_so(home: Home, session: Session) -> None:
+    terminal = session()
+    assert terminal.end().startswith("Nothing waits for a decision.")
+    assert terminal.exit_code == 0
