@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -60,14 +60,20 @@ class Lineage:
         return self.state if self.state in {"proposed", "removed"} else self.standing.words
 
 
-def lineage(home: Home, spelled: str) -> Lineage:
+def lineage(home: Home, spelled: str, histories: Mapping[str, Sequence[Event]] | None = None) -> Lineage:
     """Return the lineage of the entry with that id, wherever it is now. Events are oldest first.
+
+    *histories* are those of all entries, each newest first (``agent_home.git.entries.entry_events``). Without them, git
+    searches its whole history for this entry.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
     entry_id = normalise_id(spelled)
-    events = history.entry_history(home.root, entry_id)
+    if histories is None:
+        events = history.entry_history(home.root, entry_id)
+    else:
+        events = list(reversed(histories.get(entry_id, ())))
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:
         raise NoSuchEntry(spelled.strip(), near_names(entry_id, proposals.taken_ids(home)))
@@ -107,7 +113,7 @@ def _present(home: Home, entry_id: str) -> Lineage | None:
         place = place if entry is None else (path, entry)
     if place is None:
         return None
-    known = standings(found[False], found[True])
+    known = standings(found[False], found[True], around=entry_id)
     path, entry = place
     asked = None if known[entry_id].ended else proposals.find(home, entry_id)
     older = tuple(sorted(name for name, standing in known.items() if standing.by == entry_id))

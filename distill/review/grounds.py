@@ -20,7 +20,7 @@ from ..evidence.session_repositories import workplace
 from ..evidence.status import Evidence
 from .queue import ReviewItem
 
-__all__ = ["EvidenceCommit", "Grounds", "grounds_of"]
+__all__ = ["EvidenceCommit", "Grounds", "evidence_commit", "grounds_of"]
 
 #: Time for all questions about one commit. A person waits for the answer.
 _TIMEOUT_S = 1.0
@@ -37,7 +37,7 @@ class EvidenceCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
-    """What speaks for a waiting text.
+    """Reasons for a waiting text.
 
     *statement* is the text without marks of an entry. *replaces* is the statement of the entry in memory that it would
     change or supersede, and empty otherwise. *commit* is ``None`` where no repository on this machine has it.
@@ -59,22 +59,12 @@ def grounds_of(home: Home, item: ReviewItem, now: datetime) -> Grounds:
     said = item.evidence if item.foreign else entry.fields.get("Evidence", item.evidence)
     parsed = Evidence.parse(said)
     named = parsed[0].commit if parsed else ""
-    commit = _commit(home, named, [turn.source for turn in turns], now) if named else None
+    commit = evidence_commit(home, named, [turn.source for turn in turns], now) if named else None
     return Grounds(statement=entry.text, replaces=_replaced(home, item), evidence=said, commit=commit, turns=turns)
 
 
-def _replaced(home: Home, item: ReviewItem) -> str:
-    """Return the statement in memory that *item* would change, where its end is asked about."""
-    if not item.ends:
-        return ""
-    try:
-        older = parse(storage.read_text(home.path(item.path))).entry(item.id)
-    except DocumentInvalid:
-        return ""
-    return older.text if older is not None else ""
-
-
-def _commit(home: Home, name: str, sources: Sequence[str], now: datetime) -> EvidenceCommit | None:
+def evidence_commit(home: Home, name: str, sources: Sequence[str], now: datetime) -> EvidenceCommit | None:
+    """Return the commit *name* of a repository in which the sessions of *sources* worked, or ``None``."""
     limit = Deadline(_TIMEOUT_S)
     for top in _repositories(home, sources, now):
         try:
@@ -87,6 +77,17 @@ def _commit(home: Home, name: str, sources: Sequence[str], now: datetime) -> Evi
             files = tuple(dict.fromkeys(change.path for change in found.changes))
             return EvidenceCommit(short=found.short, subject=found.subject, files=files)
     return None
+
+
+def _replaced(home: Home, item: ReviewItem) -> str:
+    """Return the statement in memory that *item* would change, where its end is asked about."""
+    if not item.ends:
+        return ""
+    try:
+        older = parse(storage.read_text(home.path(item.path))).entry(item.id)
+    except DocumentInvalid:
+        return ""
+    return older.text if older is not None else ""
 
 
 def _found(repository: Repository, name: str) -> CommitInfo | None:

@@ -34,6 +34,7 @@ COMMANDS = {
     },
     "Look after memory": {
         "review": ("interfaces.cli.commands.review:review", "Decide about texts that wait for a person."),
+        "page": ("interfaces.cli.commands.page:page", "Show memory in a browser, to see and review it."),
         "evolve": ("interfaces.cli.commands.evolve:evolve", "Show recurring corrections and the rules they suggest."),
         "distill": ("interfaces.cli.commands.distill:distill", "Run the nightly maintenance."),
         "archive": ("interfaces.cli.commands.archive:archive", "Move entries that nobody uses to the archive."),

@@ -21,6 +21,7 @@ from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from agent_home.backup.making import BackupProgress, BackupReport
+    from agent_home.backup.manifest import BackupRepository
     from agent_home.backup.restoring import RestoredHome
     from agent_home.backup.verification import VerifiedBackup
 
@@ -47,16 +48,16 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     """Copy the whole home into a folder, or check the copy.
 
     An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts,
-    outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes. Only what changed is
-    copied. What the home has lost or forgotten leaves the copy too. A backup that is killed, or finds the disk full,
-    leaves the earlier one as it was.
+    outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes, and the repositories
+    inside the home, such as shared projects. Only what changed is copied. What the home has lost or forgotten leaves
+    the copy too. A backup that is killed, or finds the disk full, leaves the earlier one as it was.
 
     DIR is a new folder, or one with a backup of this home. It lies outside of the home, best on another disk. Its
     files are readable by you alone and are not encrypted. The search index is not copied, because it is made again.
     `memory restore-home` makes a home of the copy.
 
     With --verify the exit code is 1 when a file of the backup is damaged or missing. Without it, the exit code is 1
-    when a file of the home could not be read.
+    when a file or a repository of the home could not be read.
     """
     folder = surroundings().folder / folder.expanduser()
     if verify and dry_run:
@@ -140,6 +141,8 @@ def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:
         f"{report.folder}: {report.new} files new, {report.unchanged} unchanged, {report.removed} removed, "
         f"{would} {_megabytes(report.written)} of {_megabytes(manifest.bytes)}"
     )
+    if manifest.repositories:
+        yield f"  with {counted(len(manifest.repositories), 'repository', 'repositories')} inside the home"
     if report.mended:
         yield f"  {counted(report.mended, 'damaged copy', 'damaged copies')} in the folder made whole again"
     if dry_run:
@@ -150,6 +153,8 @@ def _checked_lines(checked: VerifiedBackup) -> Iterator[str]:
     manifest = checked.manifest
     said = f"{checked.folder}: {len(manifest.files)} files of {manifest.name}, {_megabytes(manifest.bytes)}"
     yield f"{said}, made {manifest.made}{'' if manifest.own else ' on another machine or by another user'}"
+    if manifest.repositories:
+        yield f"  with {counted(len(manifest.repositories), 'repository', 'repositories')} inside the home"
     if not checked.damaged:
         yield "every file was read and is what was backed up"
         return
@@ -169,10 +174,28 @@ def _restored_lines(done: RestoredHome, *, dry_run: bool) -> Iterator[str]:
         yield "  The backup was made on another machine, or by another user. Consents and keys of that machine do not"
         yield "  count here: see `memory trust` and `memory review`. `memory guard scan --history` screens everything"
     for name, address in manifest.remotes.items():
-        words = shlex.join(["git", "-C", str(done.root), "remote", "add", "--", name, address])
-        yield f"  The home had the remote {name}: {words}"
+        yield f"  The home had the remote {name}: {_remote_added(done.root, name, address)}"
+    left_out = {file.path for file in done.missing}
+    for place, repository in manifest.repositories.items():
+        if left_out.isdisjoint({f"{place}/.git", *(pack.path for pack in repository.packs)}):
+            yield from _repository_lines(done.root, repository)
     if not dry_run:
         yield f"Next: memory doctor --home {done.root}"
+
+
+def _repository_lines(home: Path, repository: BackupRepository) -> Iterator[str]:
+    """Yield how a person gives a repository inside the home the addresses that it had."""
+    place = repository.place
+    for name, address in repository.remotes.items():
+        yield f"  {place} had the remote {name}: {_remote_added(home / place, name, address)}"
+    if repository.url:
+        setting = f"submodule.{repository.name}.url"
+        words = shlex.join(["git", "-C", str(home / repository.of), "config", setting, repository.url])
+        yield f"  {place} is a submodule from {repository.url}: {words}"
+
+
+def _remote_added(root: Path, name: str, address: str) -> str:
+    return shlex.join(["git", "-C", str(root), "remote", "add", "--", name, address])
 
 
 def _megabytes(count: int) -> str:

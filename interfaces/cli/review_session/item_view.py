@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_home.visible import revealed
 
 from ..columns import Span, fitted, wrapped, wrapped_spans
-from .word_diff import diff_spans, word_diff
+from .word_diff import diff_spans, word_spans
 
 if TYPE_CHECKING:
     from agent_home.store.lineage import CitedTurn
@@ -108,7 +108,7 @@ def _statement(item: ReviewItem, grounds: Grounds, *, marked: bool) -> list[Span
         return [(f"{item.id} {_ENDS[item.ends]}:\n", "faint"), (text, "plain")]
     if grounds.replaces:
         verb = "would be superseded" if item.ends == "supersede" else "would say"
-        changed = word_diff(revealed(grounds.replaces).expandtabs(), text, marked=marked)
+        changed = word_spans(revealed(grounds.replaces).expandtabs(), text, marked=marked)
         return [(f"{item.id} {verb}:\n", "faint"), *changed]
     return [(text, "plain")]
 

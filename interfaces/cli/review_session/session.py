@@ -117,7 +117,7 @@ class ReviewSession:
                 return True
 
     def _do(self, key: str, item: ReviewItem, grounds: Grounds) -> bool:
-        """Carry *key* out, and return whether *item* is left. What is refused is said, and *item* stays."""
+        """Do what *key* asks for, and return whether *item* is left. What is refused is said, and *item* stays."""
         from distill.errors import NoSuchProposal
 
         actions: Mapping[str, Callable[[], bool]] = {
