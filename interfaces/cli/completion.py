@@ -1,4 +1,4 @@
-"""Complete ids in a shell: of entries, waiting texts, decisions and sessions of the home that the command works on.
+"""Complete ids in a shell: of entries, waiting texts, decisions, sessions and outputs of the home that the command works on.
 
 A person waits for each answer, so the ids are read from the files as they stand, without git and without the libraries
 that parse them. A shell puts the answer into its command line. An id with any other character than those of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from guard.lazy_regex import lazy_regex
 from .columns import fitted
 from .surroundings import surroundings
 
-__all__ = ["archived_entries", "decided_texts", "entries", "sessions", "waiting_texts"]
+__all__ = ["archived_entries", "decided_texts", "entries", "outputs", "sessions", "waiting_texts"]
 
 #: The id of a named thing, and what it says.
 _Named = tuple[str, str]
@@ -34,8 +35,8 @@ _SAFE = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ENTRY = lazy_regex(r"(?m)^[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\](?:\*\*)?[ \t]*(?P<text>.*)$")
 _LIVE = ("MEMORY.md", "EVOLUTION.md")
 _HELP_COLUMNS = 60
-#: Most that is read of a file, because a person waits. Most things that are offered.
-_MOST_BYTES, _MOST = 4_000_000, 500
+#: Most that is read of a file, because a person waits. Most names that are looked at, and that are offered.
+_MOST_BYTES, _MOST_READ, _MOST = 4_000_000, 20_000, 500
 _PROPOSALS = "refs/heads/proposals/"
 
 
@@ -48,7 +49,7 @@ def _completing(named: Callable[[Path], Iterable[_Named]]) -> _Completion:
         found: dict[str, str] = {}
         try:
             root = _root(context)
-            for name, told in named(root) if root is not None else ():
+            for name, told in islice(named(root), _MOST_READ) if root is not None else ():
                 if name.casefold().startswith(incomplete.casefold()) and _SAFE.fullmatch(name) and name not in used:
                     found.setdefault(name, told)
         except (OSError, ValueError, LookupError, TypeError):
@@ -122,6 +123,13 @@ def _sessions(root: Path) -> Iterator[_Named]:
             yield unquote(path.stem), ""
 
 
+def _outputs(root: Path) -> Iterator[_Named]:
+    """Yield stored outputs, newest first."""
+    for day in sorted((root / "outputs").glob("*/*/*"), reverse=True):
+        for path in sorted(day.glob("mem-*.json"), reverse=True):
+            yield path.stem, ""
+
+
 def _text(path: Path) -> str:
     """Return the beginning of a file, and nothing of one that is absent or no regular file."""
     try:
@@ -130,9 +138,10 @@ def _text(path: Path) -> str:
         return ""
 
 
-#: Entries that are live, those of the archive, texts that wait for a person, decisions that can be undone, sessions.
+#: Entries that are live, those of the archive, texts that wait for a person, decisions that can be undone, sessions, outputs.
 entries = _completing(_live_entries)
 archived_entries = _completing(_archived_entries)
 waiting_texts = _completing(_waiting_texts)
 decided_texts = _completing(_decided_texts)
 sessions = _completing(_sessions)
+outputs = _completing(_outputs)
