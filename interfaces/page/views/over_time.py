@@ -15,13 +15,14 @@ from agent_home.home import Home
 from ..charts import Chart, Series, line_chart, stacked_bar, table_rows
 from ..language import Translate
 from .corrections import KINDS, TopicRow, corrected_entries, topic_rows
-from .growth import DayOfEntries, days_of_entries, weeks_of_entries
+from .growth import DayOfEntries, day_of, days_of_entries, weeks_of_entries
 from .prompt_figures import MOST_PROMPTS, DayOfPrompts, days_of_prompts
 
 __all__ = ["DAYS", "OverTimeView", "TimePanel", "over_time_view"]
 
 #: Days that are shown. The event log is kept as long.
 DAYS = 90
+_LEAST_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class OverTimeView:
 
 
 def over_time_view(home: Home, now: datetime, translate: Translate) -> OverTimeView:
-    """Return the last :data:`DAYS` days until *now*, in its time zone.
+    """Return the last :data:`DAYS` days until *now*, in its time zone. A younger home has fewer, but two weeks.
 
     Raises:
         HistoryError: git refused.
@@ -52,9 +53,11 @@ def over_time_view(home: Home, now: datetime, translate: Translate) -> OverTimeV
     last = now.date()
     first = last - timedelta(days=DAYS - 1)
     commits = entry_histories(home.root, history.head(home.root)).by_commit()
-    days = days_of_entries(commits, first, last, now.tzinfo)
     prompts = days_of_prompts(home, datetime.combine(first, time.min, now.tzinfo), now.tzinfo)
-    every = [first + timedelta(days=number) for number in range(DAYS)]
+    begun = min([*prompts, *filter(None, (day_of(commit.ts, now.tzinfo) for commit in commits[:1]))], default=last)
+    first = max(first, min(begun, last - timedelta(days=_LEAST_DAYS - 1)))
+    days = days_of_entries(commits, first, last, now.tzinfo)
+    every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     by_day = [prompts.get(day, DayOfPrompts()) for day in every]
     topics = topic_rows(corrected_entries(home, commits, first, last, now.tzinfo))
     panels = (

@@ -102,7 +102,7 @@ class Browser:
 
     def read(self, path: str, **query: str) -> Document:
         """Return what an address shows, which must be there."""
-        answer = self.get(path, **query)
+        answer = self.ask("GET", path, headers={"Sec-Fetch-Site": "same-origin"}, params=query or None)
         assert answer.status_code == 200, answer.text
         return Document(answer.text)
 

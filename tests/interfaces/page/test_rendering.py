@@ -50,6 +50,7 @@ SHOWN = {
     "/page/prompt?message=what+do+we+ship": {"section"},
     "/page/prompt?message=ledger&other_window=8000": {"agent"},
     "/page/search?words=ship+notes": {"turn", "knowledge"},
+    "/page/over-time": {"agent"},
     "/page/health": {"agent"},
 }
 
@@ -90,7 +91,7 @@ NAMES = ("words", "at", "section", "item", "message", "layer", "audience", "lang
 def test_hostile_queries_are_text(hostile_browser: Browser, path: str) -> None:
     value = f"\"><x-evil a='{hostile('query')}"
     for name in (*NAMES, value):
-        answer = hostile_browser.get(path, **{name: value})
+        answer = hostile_browser.ask("GET", path, headers={"Sec-Fetch-Site": "same-origin"}, params={name: value})
         assert answer.status_code in {200, 401, 404, 422}
         require_harmless(Document(answer.text))
 

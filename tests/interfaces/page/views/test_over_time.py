@@ -44,9 +44,12 @@ def panel(home: Home, now: datetime, key: str) -> TimePanel:
     return next(panel for panel in view(home, now).panels if panel.chart.key == key)
 
 
-def test_the_view_has_ninety_days_until_today(used: Home, today: datetime) -> None:
+def test_the_view_has_two_weeks_of_a_new_home_and_ninety_days_of_an_old_one(used: Home, today: datetime) -> None:
     shown = view(used, today)
-    assert (shown.last, (shown.last - shown.first).days) == (today.date(), DAYS - 1)
+    assert (shown.last, (shown.last - shown.first).days) == (today.date(), 13)
+    assert (view(used, today + timedelta(days=30)).last - shown.last).days == 30
+    later = view(used, today + timedelta(days=200))
+    assert (later.last - later.first).days == DAYS - 1
     assert [panel.chart.key for panel in shown.panels] == ["growth", "archive", "tokens", "recall", "corrections"]
 
 
@@ -54,7 +57,7 @@ def test_growth_ends_with_the_entries_of_today(used: Home, today: datetime) -> N
     table = panel(used, today, "growth").table
     assert table[-1] == (today.date().isoformat(), "2", "0", "0")
     assert table[1][1] == "0"
-    assert len(table) == DAYS + 1
+    assert len(table) == 15
 
 
 def test_an_archived_entry_is_counted_in_the_archive(used: Home, today: datetime) -> None:

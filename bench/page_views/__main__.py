@@ -28,8 +28,8 @@ from interfaces.service.http.activity import Activity
 from interfaces.service.http.app import page_application
 from interfaces.service.http.callers import Callers
 
-from .measure.full_memory import fill_memory
-from .measure.page import DOCS, aligned, markdown, put, stamp
+from ..measure.full_memory import fill_memory
+from ..measure.page import DOCS, aligned, markdown, put, stamp
 
 __all__ = ["main"]
 
@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=30)
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/page.md")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as name:
+    # The checks of the last view may still run.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         heavy = _filled(Path(name) / "heavy", options.entries, options.closings)
         light = _filled(Path(name) / "light", 3, 3)
         rows = asyncio.run(_measured(heavy, options.requests))
@@ -104,7 +105,7 @@ async def _measured(home: Home, requests: int) -> list[tuple[str, str, str, str]
 
 def _weight() -> int:
     """Return the bytes of the files that a browser loads once."""
-    folder = Path(__file__).parents[1] / "interfaces" / "page" / "static"
+    folder = Path(__file__).parents[2] / "interfaces" / "page" / "static"
     return sum((folder / name).stat().st_size for name in STATIC)
 
 
