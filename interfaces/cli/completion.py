@@ -1,4 +1,4 @@
-"""Complete ids in a shell: of entries, waiting texts, decisions, sessions and outputs of the home that the command works on.
+"""Complete ids in a shell: of entries, waiting texts, decisions, sessions and outputs of the command's home.
 
 A person waits for each answer, so the ids are read from the files as they stand, without git and without the libraries
 that parse them. A shell puts the answer into its command line. An id with any other character than those of
@@ -138,7 +138,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-#: Entries that are live, those of the archive, texts that wait for a person, decisions that can be undone, sessions, outputs.
+#: Complete live entries, those of the archive, texts that wait, decisions that can be undone, sessions and outputs.
 entries = _completing(_live_entries)
 archived_entries = _completing(_archived_entries)
 waiting_texts = _completing(_waiting_texts)
