@@ -97,7 +97,8 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
                 "connections:write"
             )
     return CheckedApp(
-        team=str(said.get("team_id") or ""), team_name=str(said.get("team") or ""), agent=str(said.get("user_id") or ""),
+        team=str(said.get("team_id") or ""), team_name=str(said.get("team") or ""),
+        agent=str(said.get("user_id") or ""),
         bot=str(said.get("bot_id") or ""), problems=tuple(problems),
     )  # fmt: skip
 

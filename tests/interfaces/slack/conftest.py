@@ -67,7 +67,9 @@ def connected(slack: SlackServer, owned_home: Home, responder: NotedResponder) -
                 yield bot
             finally:
                 stop.set()
-                thread.join()
+                while thread.is_alive():  # the library waits for its socket, which waits for a word of the server
+                    slack.nudge()
+                    thread.join(0.05)
 
     return run
 

@@ -152,8 +152,11 @@ class SlackServer:
     def send(self, event: Row, *, event_id: str = "", retry: int = 0) -> str:
         """Send an event over the socket, and wait until it is confirmed. Return its id."""
         event_id = event_id or f"Ev{next(self._numbers):09d}"
-        body = {"type": "event_callback", "team_id": TEAM, "api_app_id": "A0APP", "event": event, "event_id": event_id,
-                "event_time": int(time.time()), "authorizations": [{"team_id": TEAM, "user_id": AGENT, "is_bot": True}]}  # fmt: skip
+        body = {
+            "type": "event_callback", "team_id": TEAM, "api_app_id": "A0APP", "event": event, "event_id": event_id,
+            "event_time": int(time.time()),
+            "authorizations": [{"team_id": TEAM, "user_id": AGENT, "is_bot": True}],
+        }  # fmt: skip
         extra = {"retry_attempt": retry, "retry_reason": "timeout"} if retry else {}
         self._deliver("events_api", body, accepts_response_payload=False, **extra)
         return event_id
@@ -168,6 +171,12 @@ class SlackServer:
         shown = next(row for row in self.responses if row["number"] == number)
         assert shown["response_type"] == "ephemeral"
         return str(shown["text"])
+
+    def nudge(self) -> None:
+        """Send an empty message over each connection."""
+        for connection in list(self._connections):
+            with suppress(ConnectionClosed):
+                connection.send("{}")
 
     def _deliver(self, kind: str, payload: Row, **values: Any) -> None:
         envelope = f"E{next(self._numbers)}"
@@ -244,7 +253,7 @@ class SlackServer:
         row["text"] += given.get("markdown_text") or ""
         return {"ts": given["ts"], "channel": given["channel"]}
 
-    _chat_stopStream = _chat_appendStream
+    _chat_stopStream = _chat_appendStream  # noqa: N815
 
     def _assistant_threads_setStatus(self, _given: Row) -> Row:  # noqa: N802
         return {}

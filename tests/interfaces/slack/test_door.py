@@ -1,4 +1,4 @@
-"""The bot with Slack's own libraries, against a stand-in of Slack: keeping, answering, repeated and changed messages."""
+"""The bot with Slack's own libraries, against a stand-in of Slack: messages kept, answered, repeated and changed."""
 
 from __future__ import annotations
 
