@@ -86,7 +86,7 @@ class Conversations:
         if known is None:
             known = SlackThread(
                 session=session, channel=message.channel, thread=message.thread, began=message.ts, active=time.time(),
-                open=False,
+                unclosed=False,
             )  # fmt: skip
             self._record.keep(known)
         return known
@@ -237,7 +237,7 @@ class Conversations:
 
     def _touch(self, thread: SlackThread, user: str = "") -> None:
         known = self._record.thread(thread.session) or thread
-        self._record.keep(replace(known, active=time.time(), open=True, last_user=user or known.last_user))
+        self._record.keep(replace(known, active=time.time(), unclosed=True, last_user=user or known.last_user))
 
     def _require_room(self, thread: SlackThread) -> None:
         """Refuse a message of another than the owner when a person could not look through what waits."""

@@ -70,7 +70,7 @@ class IdleThreads:
         left = {promised.session: promised for promised in left_closings(self._home) if promised.caller == _CALLER}
         closed = [session for session, promised in left.items() if self._keep(promised)]
         for thread in self._record.threads():
-            due = thread.open and self._clock() - thread.active >= self._idle_s
+            due = thread.unclosed and self._clock() - thread.active >= self._idle_s
             if due and thread.session not in left and self._close(thread):
                 closed.append(thread.session)
         return closed
@@ -108,5 +108,5 @@ class IdleThreads:
         except (HomeError, DistillError, OSError) as error:
             LOGGER.warning("a thread was not closed (%s). It is tried again", type(error).__name__)
             return False
-        self._record.change(promised.session, open=False)
+        self._record.change(promised.session, unclosed=False)
         return True

@@ -50,7 +50,7 @@ def in_thread(text: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _AskedCommand:
     """A command: its words behind the name, who asks, and where."""
 
     rest: str
@@ -69,7 +69,7 @@ class MemoryCommand:
         self._record = record
         self._conversations = conversations
         self._audiences = audiences
-        self._commands: Mapping[str, Callable[[_Asked], str]] = {
+        self._commands: Mapping[str, Callable[[_AskedCommand], str]] = {
             "why": self._why, "remember": self._remember, "forget": self._forget, "off": self._off, "on": self._on,
         }  # fmt: skip
 
@@ -80,7 +80,7 @@ class MemoryCommand:
         if command is None:
             return _HELP
         try:
-            return command(_Asked(rest=rest.strip(), user=user, channel=channel, thread=thread))
+            return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread))
         except (HomeError, DistillError, ValueError) as error:
             if self._is_owner(user):
                 return f"That did not work: {error}"
@@ -88,7 +88,7 @@ class MemoryCommand:
 
     # ------------------------------------------------------------------------------------------------- commands
 
-    def _why(self, asked: _Asked) -> str:
+    def _why(self, asked: _AskedCommand) -> str:
         thread = self._asked_thread(asked)
         if thread is None:
             return "I have given no answer here that I know of. `why LINK` asks about the thread of a message"
@@ -102,7 +102,7 @@ class MemoryCommand:
         more = f"\nand {len(lines) - _MOST_SHOWN} more" if len(lines) > _MOST_SHOWN else ""
         return "My last answer there was given with:\n" + "\n".join(lines[:_MOST_SHOWN]) + more
 
-    def _remember(self, asked: _Asked) -> str:
+    def _remember(self, asked: _AskedCommand) -> str:
         if not asked.rest:
             return "Write what to remember: `remember TEXT`"
         agent = AgentHome(self._home)
@@ -122,7 +122,7 @@ class MemoryCommand:
             self._record.claim(f"note {asked.user} {done.id}")
         return f"Remembered as {done.id}"
 
-    def _forget(self, asked: _Asked) -> str:
+    def _forget(self, asked: _AskedCommand) -> str:
         if not asked.rest:
             return "Write what to forget: `forget ID` or `forget TEXT`"
         if self._is_owner(asked.user):
@@ -157,7 +157,7 @@ class MemoryCommand:
         history = ". Git's history keeps it until `memory forget --purge`" if done.in_history else ""
         return f"Erased from {len(done.before)} places{history}"
 
-    def _off(self, asked: _Asked) -> str:
+    def _off(self, asked: _AskedCommand) -> str:
         self._record.switch_off(asked.channel, asked.thread, by=asked.user, since=f"{time.time():.6f}")
         where = "this thread" if asked.thread else "this channel"
         return (
@@ -165,7 +165,7 @@ class MemoryCommand:
             "What was said before stays. `on` switches it on again"
         )
 
-    def _on(self, asked: _Asked) -> str:
+    def _on(self, asked: _AskedCommand) -> str:
         now = f"{time.time():.6f}"
         period = self._record.off_period(asked.channel, asked.thread, now)
         if period is None:
@@ -181,7 +181,7 @@ class MemoryCommand:
         owner = self._conversations.workspace.owner
         return bool(owner) and user == owner
 
-    def _asked_thread(self, asked: _Asked) -> SlackThread | None:
+    def _asked_thread(self, asked: _AskedCommand) -> SlackThread | None:
         """Return the thread that a command is about: that of a link, its own, or the latest one of the channel."""
         if asked.rest:
             found = _LINK.search(asked.rest)

@@ -43,7 +43,7 @@ class AlreadyInSlack(HomeError):
 class SlackThread:
     """A thread that is a session. *began* is the time stamp of its first kept message.
 
-    *active* is the time of its last message, in seconds since 1970, and *open* says that it has turns to close.
+    *active* is the time of its last message, in seconds since 1970, and *unclosed* says that it has turns to close.
     *audience* is that of the last answer, *shown* what its prompt held, and *told* the problem that the thread was told
     about last. *last_user* wrote last.
     """
@@ -53,7 +53,7 @@ class SlackThread:
     thread: str
     began: str
     active: float = 0.0
-    open: bool = True
+    unclosed: bool = True
     audience: str = "group"
     shown: tuple[str, ...] = ()
     told: str = ""
@@ -186,7 +186,7 @@ class SlackRecord:
         """Write the newest rows. Threads that wait for their closing, and places where memory is off, all stay."""
         while len(self._handled) > _MOST_HANDLED:
             self._handled.popitem(last=False)
-        done = [session for session, thread in self._threads.items() if not thread.open]
+        done = [session for session, thread in self._threads.items() if not thread.unclosed]
         for session in done[: max(0, len(self._threads) - _MOST_THREADS)]:
             del self._threads[session]
         ended = [period for period in self._periods if period.until]

@@ -22,8 +22,8 @@ __all__ = ["CommandResponder", "EndpointResponder", "Question", "Responder", "Re
 #: Characters of an answer. Slack takes 12 000 in a message, and nobody reads more than a few of them.
 MOST_ANSWER_CHARS = 40_000
 _MOST_ANSWER_BYTES = 1 << 18
-#: How the names of variables begin that a responder's command does not get.
-_KEPT_FROM_COMMANDS = ("SLACK_", "AGENT_HOME_SLACK_")
+#: Beginning of the names of variables that a command does not get.
+_KEPT_FROM_COMMANDS = "SLACK_"
 
 
 class ResponderFailed(Exception):
@@ -114,7 +114,7 @@ class CommandResponder:
 
 
 def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return *environ* without the variables that hold a token of Slack or the key of the endpoint."""
+    """Return *environ* without the variables that hold tokens of Slack."""
     return {name: value for name, value in environ.items() if not name.upper().startswith(_KEPT_FROM_COMMANDS)}
 
 

@@ -172,6 +172,11 @@ class SlackServer:
         assert shown["response_type"] == "ephemeral"
         return str(shown["text"])
 
+    @property
+    def is_connected(self) -> bool:
+        """True while a bot listens on the socket."""
+        return bool(self._connections)
+
     def nudge(self) -> None:
         """Send an empty message over each connection."""
         for connection in list(self._connections):

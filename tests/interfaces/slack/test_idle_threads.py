@@ -126,7 +126,7 @@ def test_a_promised_closing_is_kept_after_a_restart(slack: SlackServer, connecte
     promise(owned_home, session, caller="slack", audience="owner")
     with connected() as bot:
         wait_for(lambda: left_closings(owned_home) == [])
-        wait_for(lambda: not bot.door._record.threads()[0].open)
+        wait_for(lambda: not bot.door._record.threads()[0].unclosed)
     assert "Postgres" in read_text(owned_home.root / MEMORY)
 
 
@@ -191,6 +191,14 @@ def test_a_closed_thread_that_goes_on_is_closed_again(slack: SlackServer, bot: S
     record = bot.door._record
     record.keep(replace(record.threads()[0], active=0.0))
     assert len(idle(bot)) == 1
-    assert "Postgres" in read_text(owned_home.root / MEMORY), [
-        p.read_text() for p in owned_home.root.glob("sessions/*/*/*")
-    ] + [p.read_text() for p in owned_home.root.glob("DailyActivity/*")]
+    if "Postgres" not in read_text(owned_home.root / MEMORY):
+        import pathlib, json
+
+        pathlib.Path("/tmp/w/slack-debug.txt").write_text(
+            "\n".join(
+                [p.read_text() for p in owned_home.root.glob("sessions/*/*/*")]
+                + [p.read_text() for p in owned_home.root.glob("DailyActivity/*")]
+                + [json.dumps(slack.messages, indent=1), str(slack.calls)]
+            )
+        )
+    assert "Postgres" in read_text(owned_home.root / MEMORY)

@@ -64,7 +64,7 @@ def test_the_record_is_bounded_and_keeps_what_waits(home: Home, monkeypatch: pyt
         for number in range(100):
             record.claim(f"event Ev{number:04d}")
             is_open = number == 0
-            record.keep(SlackThread(session=f"s{number}", channel="C", thread="1.0", began="1.0", open=is_open))
+            record.keep(SlackThread(session=f"s{number}", channel="C", thread="1.0", began="1.0", unclosed=is_open))
         assert file(home).stat().st_size < 4_000
         assert not record.claim("event Ev0099")
     with slack_record(home) as record:
