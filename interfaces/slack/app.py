@@ -188,9 +188,8 @@ def bolt_app(client: WebClient, door: SlackDoor, listeners: Executor, *, signing
     assistant = Assistant()
 
     @assistant.thread_started  # type: ignore[untyped-decorator,unused-ignore]
-    def started(payload: Mapping[str, Any], say: Callable[[str], Any]) -> None:
-        thread = payload["assistant_thread"]
-        door.on_thread_started(thread["channel_id"], thread["thread_ts"], say)
+    def started(body: Mapping[str, Any], say: Callable[[str], Any]) -> None:
+        door.on_thread_started(body, say)
 
     @assistant.thread_context_changed  # type: ignore[untyped-decorator,unused-ignore]
     def context_changed() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
 from agent_home.clock import now as present
 from agent_home.errors import HomeError
@@ -39,8 +40,8 @@ _MOST_COMPARED, _PAGE = 2_000, 200
 #: Seconds for which the name of a person is known.
 _NAMED_S = 3600.0
 _MOST_NAMES = 5_000
-#: Mark of the versions of a message that was edited, before the letters of the version.
-_EDIT = "-e"
+#: Mark of the versions of a message that was edited, before the letters of the version. No id has its letter.
+_EDIT = "-v"
 
 
 class NoRoom(HomeError):
@@ -162,7 +163,7 @@ class Conversations:
             SlackClientError, OSError: Slack gave no answer, so nothing is known.
             NoRoom, HomeError: see :meth:`store`.
         """
-        rows = list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
+        rows = self._compared(thread)
         whole = len(rows) < _MOST_COMPARED
         present_ts = {str(row.get("ts")) for row in rows if row.get("subtype") != "tombstone"}
         found = [message for row in rows if (message := written_by(row, thread.channel)) is not None]
@@ -181,6 +182,15 @@ class Conversations:
         if whole:
             gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
         return tuple(gone)
+
+    def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
+        """Return the messages of the thread in Slack. A thread of which nothing is left has none."""
+        try:
+            return list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
+        except SlackApiError as error:
+            if error.response.get("error") == "thread_not_found":
+                return []
+            raise
 
     def lines(self, thread: SlackThread, message: SlackMessage) -> list[ThreadLine]:
         """Return the thread for a responder, oldest first, with *message* at its end. It is read from Slack.

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from agent_home.audience import Audience
 from agent_home.clock import now as present
@@ -79,7 +80,7 @@ class SlackDoor:
         self._responder = responder
         self.commands = MemoryCommand(home, record, conversations, audiences)
         self._pool = ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="slack-answer")
-        self._locks: dict[str, threading.RLock] = {}
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._waiting: Counter[str] = Counter()
         self._guard = threading.Lock()
 
@@ -127,8 +128,12 @@ class SlackDoor:
             except _MEMORY_ERRORS as error:
                 LOGGER.warning("a change of a message was not kept (%s)", type(error).__name__)
 
-    def on_thread_started(self, channel: str, thread: str, say: Callable[[str], Any]) -> None:
+    def on_thread_started(self, body: Mapping[str, Any], say: Callable[[str], Any]) -> None:
         """Answer whoever opened the assistant's container, and say what becomes of the conversation."""
+        if not self._is_new(body):
+            return
+        opened = body["event"]["assistant_thread"]
+        channel, thread = str(opened["channel_id"]), str(opened["thread_ts"])
         off = self._record.off_period(channel, thread, _present_stamp())
         now = self._audiences.judge(channel)
         kept = "Memory is off here" if off else "I keep this conversation"
@@ -151,7 +156,8 @@ class SlackDoor:
     def turn_of(self, session: str) -> Iterator[None]:
         """Hold a conversation for the block, so that its messages and answers stay in order."""
         with self._guard:
-            lock = self._locks.setdefault(session, threading.RLock())
+            lock = self._locks.get(session) or threading.RLock()
+            self._locks[session] = lock
         with lock:
             yield
 

@@ -119,8 +119,8 @@ def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _turns(thread: Sequence[ThreadLine]) -> Iterator[dict[str, str]]:
-    """Yield the thread as turns of a chat. Where several people speak, each turn begins with the name."""
-    several = len({line.name for line in thread if line.role == "user"}) > 1
+    """Yield the thread as turns of a chat. Unless the owner alone speaks, each turn begins with the name."""
+    alone = all(line.owner for line in thread if line.role == "user")
     for line in thread:
-        lead = f"{line.name}: " if several and line.role == "user" else ""
+        lead = f"{line.name}: " if line.role == "user" and not alone else ""
         yield {"role": line.role, "content": f"{lead}{line.text}"}

@@ -274,10 +274,12 @@ def test_the_assistants_container_greets_and_answers(
     slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder
 ) -> None:
     root = slack.stamp()
-    slack.send({
+    opened = {
         "type": "assistant_thread_started", "event_ts": root,
         "assistant_thread": {"user_id": OWNER, "channel_id": DIRECT, "thread_ts": root, "context": {}},
-    })  # fmt: skip
+    }  # fmt: skip
+    event_id = slack.send(opened)
+    slack.send(opened, event_id=event_id, retry=1)
     wait_for(lambda: len(slack.answers(DIRECT)) == 1)
     assert "I keep this conversation. What I know, I use as for my owner alone" in slack.answers(DIRECT)[0]
     slack.say(DIRECT, OWNER, "what do you know?", thread=root)

@@ -34,10 +34,14 @@ def talk(slack: SlackServer, place: str, *texts: str, user: str = OWNER) -> str:
     """Let somebody say *texts* in a thread, each of which is answered. Return the thread."""
     thread = slack.say(place, user, f"<@{AGENT}> {texts[0]}")
     for number, text in enumerate(texts[1:], 1):
-        wait_for(lambda number=number: len(slack.answers(place, thread)) >= number)
+        answered(slack, place, thread, number)
         slack.say(place, user, f"<@{AGENT}> {text}", thread=thread)
-    wait_for(lambda: len(slack.answers(place, thread)) == len(texts))
+    answered(slack, place, thread, len(texts))
     return thread
+
+
+def answered(slack: SlackServer, place: str, thread: str, count: int) -> None:
+    wait_for(lambda: len(slack.answers(place, thread)) >= count)
 
 
 def settled(bot: SlackBot, count: int) -> None:
@@ -72,6 +76,16 @@ def test_a_deleted_message_of_an_open_thread_never_reaches_memory(
     written = "".join(read_text(path) for path in owned_home.root.glob("**/*.md"))
     assert "Postgres" not in written
     assert thread
+
+
+def test_a_thread_that_was_deleted_as_a_whole_leaves_nothing(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    talk(slack, DIRECT, DECISION)
+    settled(bot, 1)
+    slack.messages[DIRECT].clear()
+    assert len(idle(bot)) == 1
+    assert "Postgres" not in "".join(read_text(path) for path in owned_home.root.glob("**/*.md"))
 
 
 def test_a_message_and_an_edit_without_events_reach_memory(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
@@ -191,14 +205,4 @@ def test_a_closed_thread_that_goes_on_is_closed_again(slack: SlackServer, bot: S
     record = bot.door._record
     record.keep(replace(record.threads()[0], active=0.0))
     assert len(idle(bot)) == 1
-    if "Postgres" not in read_text(owned_home.root / MEMORY):
-        import pathlib, json
-
-        pathlib.Path("/tmp/w/slack-debug.txt").write_text(
-            "\n".join(
-                [p.read_text() for p in owned_home.root.glob("sessions/*/*/*")]
-                + [p.read_text() for p in owned_home.root.glob("DailyActivity/*")]
-                + [json.dumps(slack.messages, indent=1), str(slack.calls)]
-            )
-        )
     assert "Postgres" in read_text(owned_home.root / MEMORY)

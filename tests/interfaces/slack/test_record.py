@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,16 +29,12 @@ def test_what_is_noted_is_known_after_a_restart(home: Home) -> None:
         record.switch_off("C2", "", by="U1", since="7.0")
     with slack_record(home) as record:
         assert not record.claim("event Ev1")
-        assert record.thread("s") == SlackThread(**{**vars_of(thread), "audience": "owner"})
+        assert record.thread("s") == replace(thread, audience="owner")
         assert record.off_period("C1", "1.0", "5.5") is not None
         assert record.off_period("C1", "1.0", "9.0") is None
         assert record.off_period("C1", "2.0", "4.9") is None
         assert record.off_period("C2", "any", "100.0") is not None
     assert file(home).stat().st_mode & 0o077 == 0
-
-
-def vars_of(thread: SlackThread) -> dict[str, object]:
-    return {name: getattr(thread, name) for name in thread.__slots__}
 
 
 def test_a_record_with_a_broken_line_is_read(home: Home) -> None:
