@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,8 @@ class Conversations:
         The newest change counts, in whichever order they come. A deletion is final.
 
         Raises:
-            NoRoom, HomeError: see :meth:`store`.
+            NoRoom: the texts of others wait for the owner. The earlier words are withdrawn, and the new ones not kept.
+            HomeError: it could not be written.
         """
         gone: list[str] = []
 
@@ -133,10 +135,11 @@ class Conversations:
             gone.extend(row.ids if row else ())
             return [transcript.withdrawal(row)] if row else []
 
-        rows = [self._row(change.now)] if change.now else []
-        if change.now and change.now.user != self.workspace.owner:
-            self._require_room(thread)
+        refused = change.now is not None and change.now.user != self.workspace.owner and not self._has_room(thread)
+        rows = [self._row(change.now)] if change.now and not refused else []
         import_messages(self._home, thread.session, rows, now=present(), items=items)
+        if refused:
+            raise NoRoom
         if rows:
             self._touch(thread)
         return tuple(gone)
@@ -157,30 +160,37 @@ class Conversations:
     def catch_up(self, thread: SlackThread) -> tuple[str, ...]:
         """Compare the transcript with the thread in Slack, and bring in what events did not bring.
 
-        Return the ids of withdrawn messages.
+        Return the ids of withdrawn messages. Messages of others are left out while too many of theirs wait.
 
         Raises:
             SlackClientError, OSError: Slack gave no answer, so nothing is known.
-            NoRoom, HomeError: see :meth:`store`.
+            HomeError: it could not be written.
         """
         rows = self._compared(thread)
         whole = len(rows) < _MOST_COMPARED
         present_ts = {str(row.get("ts")) for row in rows if row.get("subtype") != "tombstone"}
         found = [message for row in rows if (message := written_by(row, thread.channel)) is not None]
         kept = self._kept(thread, found)
-        gone: list[str] = []
         known = self._stored_bases(thread)
-        fresh = [message for message in kept if self.message_id(message.channel, message.ts) not in known]
-        if fresh:
-            self._append(thread, fresh)
+        gone: list[str] = []
+        if whole:
+            gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
         for message in kept:
             if message.edited and self._version_id(message) not in known:
                 change = ChangedMessage(
                     channel=message.channel, thread=message.thread, ts=message.ts, at=message.edited, now=message
                 )
-                gone += self.change(thread, change)
-        if whole:
-            gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
+                with suppress(NoRoom):
+                    gone += self.change(thread, change)
+        stored = set(known.values())
+        fresh = [one for one in kept if not one.edited and self.message_id(one.channel, one.ts) not in stored]
+        if fresh:
+            try:
+                self._append(thread, fresh)
+            except NoRoom:
+                own = [one for one in fresh if one.user == self.workspace.owner]
+                if own:
+                    self._append(thread, own)
         return tuple(gone)
 
     def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
@@ -239,8 +249,8 @@ class Conversations:
     # ------------------------------------------------------------------------------------------------- private
 
     def _append(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> ImportReport:
-        if any(message.user != self.workspace.owner for message in messages):
-            self._require_room(thread)
+        if any(message.user != self.workspace.owner for message in messages) and not self._has_room(thread):
+            raise NoRoom
         report = import_messages(self._home, thread.session, list(map(self._row, messages)), now=present())
         self._touch(thread, messages[-1].user)
         return report
@@ -249,11 +259,10 @@ class Conversations:
         known = self._record.thread(thread.session) or thread
         self._record.keep(replace(known, active=time.time(), unclosed=True, last_user=user or known.last_user))
 
-    def _require_room(self, thread: SlackThread) -> None:
-        """Refuse a message of another than the owner when a person could not look through what waits."""
+    def _has_room(self, thread: SlackThread) -> bool:
+        """Return whether a person could look through more texts of this channel than those that wait."""
         lead = thread.session.partition(":")[0] + ":"
-        if waiting_of_sessions(self._home, lead) >= MOST_WAITING:
-            raise NoRoom
+        return waiting_of_sessions(self._home, lead) < MOST_WAITING
 
     def _row(self, message: SlackMessage) -> dict[str, Any]:
         """Return *message* in the keys of the chat format. Only the owner's account speaks as the owner."""

@@ -9,7 +9,7 @@ import pytest
 from agent_home.home import Home
 from agent_home.store import transcript
 from interfaces.slack.app import SlackSetup, slack_client
-from interfaces.slack.conversation import Conversations, Workspace, session_of
+from interfaces.slack.conversation import Conversations, NoRoom, Workspace, session_of
 from interfaces.slack.message import SlackMessage
 from interfaces.slack.record import SlackThread, slack_record
 from tests.interfaces.slack.slack_server import AGENT, MARA, OWNER, TEAM, SlackServer
@@ -63,6 +63,33 @@ def test_edits_and_deletions_are_caught_up_once(
     assert len(gone) == 39
     assert contents(owned_home, thread) == ["message 0", *(f"edited {number}" for number in range(1, 40, 2))]
     assert conversations.catch_up(thread) == ()
+
+
+def test_while_too_many_texts_wait_only_the_owner_is_kept(
+    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = begun(slack, conversations, 3)
+    conversations.catch_up(thread)
+    monkeypatch.setattr("interfaces.slack.conversation.MOST_WAITING", 0)
+    slack.write(PLACE, MARA, "more", thread=ROOT)
+    slack.write(PLACE, OWNER, "of the owner", thread=ROOT)
+    slack.edit(PLACE, "1764400000.000001", "another word")
+    conversations.catch_up(thread)
+    assert contents(owned_home, thread) == ["message 0", "message 2", "of the owner"]
+    said = SlackMessage(channel=PLACE, thread=ROOT, ts=slack.stamp(), user=MARA, text="more")
+    with pytest.raises(NoRoom, match="memory review"):
+        conversations.store(thread, said)
+
+
+def test_a_message_that_comes_after_its_edit_was_caught_up_does_not_stand(
+    slack: SlackServer, owned_home: Home, conversations: Conversations
+) -> None:
+    thread = begun(slack, conversations, 2)
+    slack.edit(PLACE, "1764400000.000001", "edited")
+    conversations.catch_up(thread)
+    late = SlackMessage(channel=PLACE, thread=ROOT, ts="1764400000.000001", user=MARA, text="message 1")
+    conversations.store(thread, late)
+    assert contents(owned_home, thread) == ["message 0", "edited"]
 
 
 def test_a_session_has_the_same_name_for_its_thread_alone() -> None:
