@@ -28,7 +28,7 @@ from distill.participant_notes import MOST_WAITING
 from distill.review.queue import waiting_of_sessions
 
 from .channel_audience import CALL_ERRORS
-from .message import ChangedMessage, SlackMessage, plain_text, time_of, written_by
+from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_of, written_by
 from .record import SlackRecord, SlackThread
 from .responder import ThreadLine
 
@@ -211,7 +211,8 @@ class Conversations:
             rows = list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
         except CALL_ERRORS:
             rows = []
-        found = [line for row in rows if (line := self._line(row, thread.channel)) is not None and line.text]
+        found = [line for row in rows if (line := self._line(row, thread.channel)) is not None]
+        found = [line for line in found if line.text and command_in(line.text) is None]
         found = [line for line in found if _before(line.ts, message.ts)][-_MOST_LINES + 1 :]
         own = ThreadLine(
             role="user", name=self.name_of(message.user), text=self.text_of(message), ts=message.ts,
@@ -320,10 +321,12 @@ class Conversations:
         return {name: name.partition(_EDIT)[0] for name in _ids(path)}
 
     def _kept(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> list[SlackMessage]:
-        """Return those of *messages* that belong into the transcript: since it began, and while memory was on."""
+        """Return those of *messages* that belong into the transcript: no commands, and none while memory was off."""
         return [
             message for message in messages
             if not _before(message.ts, thread.began)
+            and message.user != self.workspace.agent
+            and command_in(self.text_of(message)) is None
             and self._record.off_period(thread.channel, thread.thread, message.ts) is None
         ]  # fmt: skip
 

@@ -121,12 +121,16 @@ class Delivery:
                     self._require(channel, allowed)
                     waiting = rest if stream.append(safe_text(whole)) else waiting
                     last = self._clock()
+            if not stream.ts:
+                return self.post(channel, thread, waiting, allowed=allowed), "".join(told)
+            self._require(channel, allowed)
         except ResponderFailed:
             stream.stop(safe_text(waiting))
             raise
-        if not stream.ts:
-            return self.post(channel, thread, waiting, allowed=allowed), "".join(told)
-        self._require(channel, allowed)
+        except AudienceNarrowed:
+            with suppress(DeliveryFailed):
+                stream.stop("")
+            raise
         stream.stop(safe_text(waiting))
         return stream.ts, "".join(told)
 

@@ -29,8 +29,8 @@ from ..api import AgentHome
 from .channel_audience import ChannelAudience, ChannelAudiences
 from .conversation import Conversations, NoRoom
 from .delivery import AudienceNarrowed, Delivery, DeliveryFailed
-from .memory_command import MemoryCommand, in_thread
-from .message import SlackMessage, changed_message, new_message
+from .memory_command import MemoryCommand
+from .message import SlackMessage, changed_message, command_in, new_message
 from .record import SlackRecord, SlackThread
 from .responder import Question, Responder, ResponderFailed
 
@@ -101,7 +101,7 @@ class SlackDoor:
         thread = self._conversations.known(message.channel, message.thread)
         if thread is None and not called:
             return
-        command = in_thread(self._conversations.text_of(message))
+        command = command_in(self._conversations.text_of(message))
         if command is not None and (called or thread is not None):
             self._answer_command(message, command)
             return
@@ -215,7 +215,7 @@ class SlackDoor:
     def _answer(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         try:
             with self.turn_of(f"answer {thread.session}"):
-                self._delivery.status(message.channel, message.thread, _STATUS)
+                self._show_status(message, _STATUS)
                 self._answer_in_time(thread, message, problem)
         except DeliveryFailed as error:
             LOGGER.warning("an answer was not delivered (%s)", error)
@@ -227,7 +227,11 @@ class SlackDoor:
                 self._waiting[thread.session] -= 1
                 if not self._waiting[thread.session]:
                     del self._waiting[thread.session]
-            self._delivery.status(message.channel, message.thread, "")
+            self._show_status(message, "")
+
+    def _show_status(self, message: SlackMessage, text: str) -> None:
+        if message.direct:
+            self._delivery.status(message.channel, message.thread, text)
 
     def _answer_in_time(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         now = self._audiences.judge(message.channel)

@@ -18,16 +18,15 @@ from agent_home.documents.entry import ENTRY_ID
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
 from distill.errors import DistillError
+from recall.errors import RecallError
 
 from ..api import AgentHome
 from .channel_audience import ChannelAudiences, is_narrower
 from .conversation import Conversations, session_of
 from .record import SlackRecord, SlackThread
 
-__all__ = ["MemoryCommand", "in_thread"]
+__all__ = ["MemoryCommand"]
 
-#: How a command begins in a thread.
-_IN_THREAD = re.compile(r"!memory(?:\s+|\Z)")
 _LINK = re.compile(
     r"/archives/(?P<channel>[A-Z0-9]+)/p(?P<seconds>\d{9,11})(?P<rest>\d{6})(?:\?\S*thread_ts=(?P<ts>[\d.]+))?"
 )
@@ -41,12 +40,6 @@ _HELP = (
     "• `off` - keep and use no memory here. In a thread: in this thread\n"
     "• `on` - use memory again"
 )
-
-
-def in_thread(text: str) -> str | None:
-    """Return what stands behind `!memory` in a message, or ``None`` where it is no command."""
-    found = _IN_THREAD.match(text)
-    return text[found.end() :] if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +74,7 @@ class MemoryCommand:
             return _HELP
         try:
             return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread))
-        except (HomeError, DistillError, ValueError) as error:
+        except (HomeError, DistillError, RecallError, OSError, ValueError) as error:
             if self._is_owner(user):
                 return f"That did not work: {error}"
             return "That did not work. My owner can see why in the log of this bot, or with `memory doctor`"

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["ChangedMessage", "SlackMessage", "changed_message", "new_message", "plain_text", "time_of", "written_by"]
+__all__ = [
+    "ChangedMessage",
+    "SlackMessage",
+    "changed_message",
+    "command_in",
+    "new_message",
+    "plain_text",
+    "time_of",
+    "written_by",
+]
 
 #: Subtypes of a message that a person wrote. Others are notices of Slack, such as a topic that changed.
 _WRITTEN = frozenset({None, "file_share", "thread_broadcast", "me_message"})
+#: Beginning of a command in a thread, where Slack knows no commands.
+_COMMAND = re.compile(r"!memory(?:\s+|\Z)")
 _TS = re.compile(r"\d{1,12}\.\d{1,9}")
 #: A part in angle brackets: a person, a channel, a group, a call to everybody, or an address, and perhaps its label.
 _LINK = re.compile(r"<(?P<mark>[@#!]?)(?P<target>[^<>|\s]{1,3000})(?:\|(?P<label>[^<>]{0,3000}))?>")
@@ -118,6 +129,16 @@ def plain_text(text: str, name_of: Callable[[str], str] = lambda user: user, *, 
     for entity, char in _ENTITIES:
         text = text.replace(entity, char)
     return text.strip()
+
+
+def command_in(text: str) -> str | None:
+    """Return what stands behind `!memory` in a plain text, or ``None`` where it is no command.
+
+    >>> command_in("!memory why"), command_in("what does !memory do?")
+    ('why', None)
+    """
+    found = _COMMAND.match(text)
+    return text[found.end() :] if found else None
 
 
 def time_of(ts: str) -> str:

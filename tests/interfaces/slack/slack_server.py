@@ -75,6 +75,8 @@ class SlackServer:
         self.responses: list[Row] = []
         self.acknowledged: list[str] = []
         self.scopes = SCOPES
+        self.retry_after = "0"
+        self.times: list[tuple[str, float]] = []
         self._numbers = itertools.count(1)
         self._last = 0.0
         self._connections: list[ServerConnection] = []
@@ -172,6 +174,12 @@ class SlackServer:
         assert shown["response_type"] == "ephemeral"
         return str(shown["text"])
 
+    def disconnect(self) -> None:
+        """Ask the bot to come back over a new connection, as Slack does every few hours."""
+        old = self._connections[-1]
+        old.send(json.dumps({"type": "disconnect", "reason": "refresh_requested"}))
+        wait_for(lambda: bool(self._connections) and self._connections[-1] is not old)
+
     @property
     def is_connected(self) -> bool:
         """True while a bot listens on the socket."""
@@ -196,7 +204,7 @@ class SlackServer:
         with suppress(ConnectionClosed):
             for text in connection:
                 self.acknowledged.append(json.loads(text).get("envelope_id", ""))
-        self._connections.remove(connection)
+        self._connections = [one for one in self._connections if one is not connection]
 
     # ------------------------------------------------------------------------------------------------- Web API
 
@@ -204,11 +212,12 @@ class SlackServer:
         """The status, the headers and the body of a call."""
         with self._lock:
             self.calls.append((method, given))
+            self.times.append((method, time.monotonic()))
         if method in self.before:
             self.before[method](given)
         if self.limited[method] > 0:
             self.limited[method] -= 1
-            return 429, {"Retry-After": "0"}, {"ok": False, "error": "ratelimited"}
+            return 429, {"Retry-After": self.retry_after}, {"ok": False, "error": "ratelimited"}
         if method in self.failing:
             return 200, {}, {"ok": False, "error": self.failing[method]}
         known = getattr(self, f"_{method.replace('.', '_')}", None)

@@ -34,7 +34,7 @@ def test_a_thread_is_a_session_and_its_lines_keep_their_speakers(
     slack: SlackServer, bot: SlackBot, owned_home: Home
 ) -> None:
     thread = slack.say(PUBLIC, OWNER, f"<@{AGENT}> the staging server is called heron")
-    answered(slack, PUBLIC, thread)
+    wait_for(lambda: len(kept(owned_home, bot, PUBLIC, thread)) == 2)
     slack.say(PUBLIC, MARA, "I would call it egret", thread=thread)
     slack.say(PUBLIC, MARA, "nobody asked the agent here")  # another thread, in which the agent was never called
     wait_for(lambda: len(kept(owned_home, bot, PUBLIC, thread)) == 3)
@@ -213,12 +213,22 @@ def test_where_slack_takes_no_stream_the_answer_comes_as_a_whole(
 
 
 def test_a_call_waits_as_long_as_slack_asks(slack: SlackServer, bot: SlackBot) -> None:
-    slack.limited["chat.postMessage"] = 1
-    slack.limited["conversations.info"] = 1
+    slack.limited["chat.postMessage"] = slack.limited["conversations.info"] = 1
+    slack.retry_after = "1"
     thread = slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello")
     assert answered(slack, PUBLIC, thread)[-1].endswith("You said: hello")
-    assert len(slack.called("chat.postMessage")) == 2
+    first, second = (at for method, at in slack.times if method == "chat.postMessage")
+    assert second - first >= 1.0
     assert len(slack.answers(PUBLIC)) == 1
+
+
+def test_a_new_connection_takes_the_place_of_the_old_one(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder
+) -> None:
+    answered(slack, DIRECT, slack.say(DIRECT, OWNER, "one"))
+    slack.disconnect()
+    answered(slack, DIRECT, slack.say(DIRECT, OWNER, "two"))
+    assert [question.thread[-1].text for question in responder.questions] == ["one", "two"]
 
 
 def test_memory_that_is_off_keeps_nothing_and_says_so(

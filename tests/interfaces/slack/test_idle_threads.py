@@ -113,6 +113,21 @@ def test_a_message_that_is_deleted_after_the_closing_waits_for_the_owner(
     assert "Postgres" in read_text(owned_home.root / MEMORY)  # a person decides
 
 
+def test_an_event_that_comes_after_the_closing_reaches_memory_with_the_next_one(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    thread = talk(slack, PUBLIC, "Let us talk about the office.")
+    late = slack.write(PUBLIC, OWNER, DECISION, thread=thread)
+    slack.messages[PUBLIC].remove(late)  # it does not even stand in the thread yet
+    settled(bot, 1)
+    assert len(idle(bot)) == 1
+    slack.messages[PUBLIC].append(late)
+    slack.send(slack.event_of(PUBLIC, late))
+    wait_for(lambda: bot.door._record.threads()[0].unclosed)
+    assert len(idle(bot)) == 1
+    assert "Postgres" in read_text(owned_home.root / MEMORY)
+
+
 def test_a_thread_is_not_closed_while_slack_does_not_answer(slack: SlackServer, bot: SlackBot) -> None:
     talk(slack, DIRECT, DECISION)
     settled(bot, 1)

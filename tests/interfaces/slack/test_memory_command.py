@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
 from distill.review.queue import waiting
 from interfaces.api import AgentHome
 from interfaces.slack.app import SlackBot
-from interfaces.slack.memory_command import in_thread
 from tests.conftest import NOW
+from tests.interfaces.slack.conftest import NotedResponder
 from tests.interfaces.slack.slack_server import AGENT, MARA, OWNER, SlackServer, wait_for
 
 DIRECT, PUBLIC, PRIVATE = "D0OWNER01", "C0PUBLIC1", "C0PRIVATE"
@@ -104,8 +106,16 @@ def test_an_unknown_command_gets_help(slack: SlackServer, bot: SlackBot) -> None
     assert "Write what to remember" in slack.command(PUBLIC, MARA, "remember")
 
 
-def test_a_command_in_a_thread_begins_with_its_name() -> None:
-    assert in_thread("!memory why") == "why"
-    assert in_thread("!memory") == ""
-    assert in_thread("what does !memory do?") is None
-    assert in_thread("!memorybank") is None
+def test_a_command_in_a_thread_is_no_part_of_the_conversation(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder
+) -> None:
+    thread = slack.say(DIRECT, OWNER, "hello")
+    wait_for(lambda: len(slack.answers(DIRECT, thread)) == 1)
+    slack.say(DIRECT, OWNER, "!memory forget the swordfish", thread=thread)
+    wait_for(lambda: len(slack.answers(DIRECT, thread)) == 2)
+    slack.say(DIRECT, OWNER, "and now?", thread=thread)
+    wait_for(lambda: len(slack.answers(DIRECT, thread)) == 3 and not bot.door._waiting)
+    assert [line.text for line in responder.questions[-1].thread if line.role == "user"] == ["hello", "and now?"]
+    bot.idle._clock = lambda: time.time() + 3700.0
+    bot.idle.close_due()
+    assert "swordfish" not in "".join(path.read_text() for path in owned_home.root.glob("sessions/**/*.jsonl"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interfaces.slack.message import changed_message, new_message, plain_text, time_of
+from interfaces.slack.message import changed_message, command_in, new_message, plain_text, time_of
 
 SAID = {"type": "message", "channel": "C1", "user": "U1", "text": "hello", "ts": "1764400000.000200"}
 
@@ -75,6 +75,13 @@ def test_a_preview_of_a_link_changes_nothing() -> None:
 )  # fmt: skip
 def test_text_reads_as_in_slack(text: str, plain: str) -> None:
     assert plain_text(text, lambda user: {"U2": "Mara"}.get(user, ""), agent="UAGENT") == plain
+
+
+def test_a_command_in_a_thread_begins_with_its_name() -> None:
+    assert command_in("!memory why") == "why"
+    assert command_in("!memory") == ""
+    assert command_in("what does !memory do?") is None
+    assert command_in("!memorybank") is None
 
 
 def test_a_time_stamp_is_a_time() -> None:
