@@ -139,12 +139,12 @@ def slack_bot(home: Home, setup: SlackSetup, responder: Responder, *, socket_mod
     """Make the bot of *home* for the block. At its end, answers that are being written are waited for.
 
     Raises:
-        SlackUnusable: Slack does not know the token.
+        SlackUnusable: Slack does not know a token, or the socket is not switched on.
         AlreadyInSlack: another process serves Slack for this home.
     """
     client = slack_client(setup)
     checked = checked_app(client, setup.app_token, socket_mode=socket_mode)
-    if not checked.agent:
+    if not checked.usable:
         raise SlackUnusable("; ".join(checked.problems))
     workspace = Workspace(team=checked.team, agent=checked.agent, bot=checked.bot, owner=setup.owner)
     with slack_record(home) as record, contextlib.ExitStack() as stack:

@@ -37,13 +37,17 @@ _EVENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedApp:
-    """An installed app: the *team* and *team_name*, the *agent*'s user and *bot* id, and the *problems* found."""
+    """An installed app: the *team* and *team_name*, the *agent*'s user and *bot* id, and the *problems* found.
+
+    It is *usable* if Slack knows the tokens.
+    """
 
     team: str = ""
     team_name: str = ""
     agent: str = ""
     bot: str = ""
     problems: tuple[str, ...] = ()
+    usable: bool = False
 
 
 def manifest_text(name: str, *, url: str = "") -> str:
@@ -88,10 +92,12 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
     ]
     if not granted:
         problems.append("Slack does not say which scopes the token has. `memory slack --manifest` lists them")
+    usable = True
     if socket_mode:
         try:
             client.apps_connections_open(app_token=app_token)
         except CALL_ERRORS as error:
+            usable = False
             problems.append(
                 f"apps.connections.open: {_reason(error)}. Switch socket mode on, and give SLACK_APP_TOKEN the scope "
                 "connections:write"
@@ -99,7 +105,7 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
     return CheckedApp(
         team=str(said.get("team_id") or ""), team_name=str(said.get("team") or ""),
         agent=str(said.get("user_id") or ""),
-        bot=str(said.get("bot_id") or ""), problems=tuple(problems),
+        bot=str(said.get("bot_id") or ""), problems=tuple(problems), usable=usable,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from agent_home.clock import now as present
 from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.imports import ImportReport, import_messages
+from agent_home.last_manifest import with_last_manifest
 from agent_home.store import closings, transcript
 from agent_home.store.speakers import owner_settings, speaker_label
 from agent_home.store.transcript import Withdrawal
@@ -75,7 +76,7 @@ class Conversations:
     """The sessions of one home in one workspace."""
 
     def __init__(self, home: Home, client: WebClient, record: SlackRecord, workspace: Workspace) -> None:
-        self._home = home
+        self._root = home.root
         self._client = client
         self._record = record
         self.workspace = workspace
@@ -248,6 +249,11 @@ class Conversations:
         return f"m-{_letters(channel, ts, size=7)}"
 
     # ------------------------------------------------------------------------------------------------- private
+
+    @property
+    def _home(self) -> Home:
+        """The home as ``agent.toml`` is now. The bot runs for long, and a person may change it meanwhile."""
+        return with_last_manifest(Home(self._root))[0]
 
     def _append(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> ImportReport:
         if any(message.user != self.workspace.owner for message in messages) and not self._has_room(thread):

@@ -17,6 +17,7 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import ENTRY_ID
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
+from agent_home.last_manifest import with_last_manifest
 from distill.errors import DistillError
 from recall.errors import RecallError
 
@@ -58,7 +59,7 @@ class MemoryCommand:
     def __init__(
         self, home: Home, record: SlackRecord, conversations: Conversations, audiences: ChannelAudiences
     ) -> None:
-        self._home = home
+        self._root = home.root
         self._record = record
         self._conversations = conversations
         self._audiences = audiences
@@ -170,6 +171,11 @@ class MemoryCommand:
 
     # ------------------------------------------------------------------------------------------------- private
 
+    @property
+    def _home(self) -> Home:
+        """The home as ``agent.toml`` is now. The bot runs for long, and a person may change it meanwhile."""
+        return with_last_manifest(Home(self._root))[0]
+
     def _is_owner(self, user: str) -> bool:
         owner = self._conversations.workspace.owner
         return bool(owner) and user == owner
@@ -190,15 +196,13 @@ class MemoryCommand:
 
     def _shown(self, shown: tuple[str, ...], audience: Audience) -> Iterator[str]:
         """Yield a line for each part of a prompt that *audience* may see."""
-        entries = {}
-        if self._home.may_read(MEMORY, audience):
-            entries = {entry.id: entry for entry in parse(storage.read_text(self._home.root / MEMORY)).entries()}
+        home, entries = self._home, {}
+        if home.may_read(MEMORY, audience):
+            entries = {entry.id: entry for entry in parse(storage.read_text(home.root / MEMORY)).entries()}
         for source in shown:
             path = source.partition("#")[0].partition(":")[0]
             if ENTRY_ID.fullmatch(source):
                 if source in entries:
                     yield f"• {source}: {' '.join(entries[source].text.split())[:_MOST_CHARS]}"
-            elif audience == Audience.owner or (
-                (self._home.root / path).is_file() and self._home.may_read(path, audience)
-            ):
+            elif audience == Audience.owner or ((home.root / path).is_file() and home.may_read(path, audience)):
                 yield f"• {source}"

@@ -81,10 +81,11 @@ def test_a_command_over_http_is_answered_to_one_person(slack: SlackServer, web: 
 def test_a_token_that_slack_does_not_know_stops_the_bot(
     slack: SlackServer, owned_home: Home, responder: NotedResponder
 ) -> None:
-    slack.failing["auth.test"] = "invalid_auth"
     setup = SlackSetup(bot_token="xoxb-1", api_url=slack.url)
-    with pytest.raises(SlackUnusable, match="invalid_auth"), slack_bot(owned_home, setup, responder, socket_mode=True):
-        pass
+    for method in ("apps.connections.open", "auth.test"):
+        slack.failing = {method: "invalid_auth"}
+        with pytest.raises(SlackUnusable, match=method), slack_bot(owned_home, setup, responder, socket_mode=True):
+            pass
 
 
 def test_the_owner_comes_from_the_settings_or_the_command(home: Home) -> None:
