@@ -7,6 +7,7 @@ written by a few threads, one at a time for each conversation. Every problem of 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -49,6 +50,7 @@ _BUSY = "I am still at your earlier messages. I have kept this one, and do not a
 _CHANGED = "Who reads this channel changed while I wrote. Ask me again"
 _FAILED = "I cannot answer now"
 _SHOWN_OF_PROMPT = 200
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +199,8 @@ class SlackDoor:
     def _tell_problem(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         """Tell a thread once what is wrong with memory, though nobody called the agent."""
         known = self._record.thread(thread.session) or thread
-        if known.told != problem:
-            self._record.change(thread.session, told=problem)
+        if known.told != _told(problem):
+            self._record.change(thread.session, told=_told(problem))
             self._say(message, problem)
 
     # ------------------------------------------------------------------------------------------------- answering
@@ -257,7 +259,7 @@ class SlackDoor:
             audience=now.audience,
         )  # fmt: skip
         known = self._record.thread(thread.session) or thread
-        lead = f"_{memory.problem}_\n\n" if memory.problem and memory.problem != known.told else ""
+        lead = f"_{memory.problem}_\n\n" if memory.problem and _told(memory.problem) != known.told else ""
         try:
             ts, text = self._delivered(message, self._responder.answer(question), now.audience, lead)
         except ResponderFailed as error:
@@ -265,7 +267,7 @@ class SlackDoor:
             why = f": {error}" if now.audience == Audience.owner else ". The log of this bot says why"
             self._delivery.post(message.channel, message.thread, f"{lead}{_FAILED}{why}", allowed=now.audience)
             return
-        self._record.change(thread.session, audience=str(now.audience), shown=memory.shown, told=memory.problem)
+        self._record.change(thread.session, audience=str(now.audience), shown=memory.shown, told=_told(memory.problem))
         if off:
             return
         with self.turn_of(thread.session):
@@ -321,6 +323,11 @@ _READERS: Mapping[Audience, str] = {
     Audience.trusted: "people whom my owner trusts",
     Audience.group: "a channel that anybody may read",
 }
+
+
+def _told(problem: str) -> str:
+    """Return what tells *problem* from others. Numbers in it change from message to message."""
+    return _NUMBER.sub("0", problem)
 
 
 def _present_stamp() -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message
+from assembler.receipt import Receipt
 from interfaces.slack.app import SlackBot
 from interfaces.slack.conversation import session_of
 from tests.interfaces.slack.conftest import NotedBot, NotedResponder
@@ -263,6 +267,24 @@ def test_degraded_memory_is_told_in_the_thread(
     first = answered(slack, DIRECT, thread)[0]
     assert "Memory is degraded: I did not keep your message (Locked)" in first
     assert first.endswith("You said: hello")
+
+
+def test_a_part_of_memory_that_does_not_work_is_told_once(
+    slack: SlackServer, bot: SlackBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt, numbers = bot.door._agent.prompt, itertools.count(1)
+
+    def degraded(*args: Any, **values: Any) -> Receipt:
+        return replace(prompt(*args, **values), degraded=(f"{next(numbers)} passages of diary.md wait for vectors",))
+
+    monkeypatch.setattr(bot.door._agent, "prompt", degraded)
+    thread = slack.say(DIRECT, OWNER, "one")
+    assert "did not work (1 passages of diary.md wait" in answered(slack, DIRECT, thread)[0]
+    slack.say(DIRECT, OWNER, "two", thread=thread)
+    assert answered(slack, DIRECT, thread, 2)[1] == "You said: two"
+    told = answered(slack, PUBLIC, slack.say(PUBLIC, MARA, f"<@{AGENT}> hello"))[0]
+    assert "Memory is degraded" in told
+    assert "diary" not in told
 
 
 def test_a_responder_that_fails_is_told_in_the_thread(

@@ -174,7 +174,7 @@ def test_what_was_said_while_memory_was_off_does_not_come_in_later(
 def test_three_chats_a_bot_and_a_nightly_run_share_one_home(
     slack: SlackServer, bot: SlackBot, owned_home: Home
 ) -> None:
-    """Seed picture: three chats at the same time, a channel of Slack, and scheduled jobs, all on one home."""
+    """Three chats at the same time, a channel of Slack and the nightly run, all day on one home."""
     problems: list[BaseException] = []
 
     def work(job: Any) -> None:
