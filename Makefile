@@ -6,7 +6,7 @@ DATA ?= ../shared/data
 # Processes that the tests and the demo start would compile every module again without the bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torture hosts frameworks lint fix bench docs lock clean
+.PHONY: demo test torture hosts frameworks browser lint fix bench docs lock clean
 
 demo: $(VENV)/.ready           ## make an agent home, import and close two conversations, assemble a prompt
 	$(BIN)/python -m bench.demo demo-home
@@ -22,6 +22,9 @@ hosts: $(VENV)/.ready .hosts/.ready  ## the real Claude Code, Codex and Gemini C
 
 frameworks: .venv-frameworks/.ready  ## the adapters with the real LangGraph, OpenAI Agents, Google ADK, Hermes and mem0
 	.venv-frameworks/bin/python -m pytest -n auto --dist loadgroup tests/frameworks $(ARGS)
+
+browser: $(VENV)/.browser .axe/.ready  ## the page in headless Chromium, and its screenshots; needs npm and the package chromium
+	$(BIN)/python -m pytest tests/browser $(ARGS)
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .
@@ -50,6 +53,8 @@ lock: $(BIN)/uv                ## pin every package by version and hash, without
 	  pyproject.toml --extra model --group dev --group bench --output-file requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  pyproject.toml --extra model --group frameworks --output-file requirements-frameworks.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  pyproject.toml --extra model --group browser --output-file requirements-browser.lock
 
 # In an environment of its own: the frameworks are large, and `make test` must pass without them.
 .venv-frameworks/.ready: requirements-frameworks.lock pyproject.toml | $(BIN)/uv
@@ -65,8 +70,14 @@ lock: $(BIN)/uv                ## pin every package by version and hash, without
 	cd .hosts && npm install --no-audit --no-fund --silent
 	touch $@
 
+# Accessibility rules, for `make browser` alone. Nothing of them is shipped.
+.axe/.ready: tests/browser/package.json
+	mkdir -p .axe && cp tests/browser/package.json .axe/
+	cd .axe && npm install --no-audit --no-fund --silent
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-frameworks .hosts demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-frameworks .hosts .axe demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -79,4 +90,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml | $(BIN)/uv
 
 $(VENV)/.bench: requirements-bench.lock $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-bench.lock
+	touch $@
+
+$(VENV)/.browser: requirements-browser.lock $(VENV)/.ready
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-browser.lock
 	touch $@

@@ -34,8 +34,14 @@ _LEAST_SPLIT_BYTES = 20
 _ENTRY_FLAGS = 2
 _NAME_MASK = 0xFFF
 #: The setting that says which work tree a git folder elsewhere belongs to, in the forms that git writes.
-_SECTION = re.compile(r"\s*\[\s*(?P<name>[^\]]+?)\s*\]\s*(?P<rest>.*)")
-_WORKTREE = re.compile(r'\s*worktree\s*=\s*(?P<quote>"?)(?P<path>[^"\\;#\n]+?)(?P=quote)\s*', re.IGNORECASE)
+_SECTION = re.compile(r"\s*+\[(?P<name>[^\]]++)\](?P<rest>.*)")
+_WORKTREE = re.compile(
+    r'\s*+worktree\s*+=\s*+(?:"(?P<quoted>(?:[^"\\]|\\["\\nt])++)"\s*+|(?P<plain>(?:[^"\\;#]|\\["\\nt])++))',
+    re.IGNORECASE | re.ASCII,
+)
+_BLANKS = " \t\r\f\v"
+_ESCAPED = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t"}
 _MAX_CONFIGURATION_BYTES = 1 << 20
 
 
@@ -120,16 +126,17 @@ def _own_worktree(config: Path) -> str | None:
     """Return ``core.worktree`` of a configuration file, without the files that it includes, or ``None``."""
     try:
         with config.open("rb") as file:
-            lines = os.fsdecode(file.read(_MAX_CONFIGURATION_BYTES)).splitlines()
+            lines = os.fsdecode(file.read(_MAX_CONFIGURATION_BYTES)).split("\n")
     except OSError:
         return None
     section, found = "", None
     for line in lines:
         header = _SECTION.fullmatch(line)
-        section = header["name"].lower() if header else section
+        section = header["name"].strip().lower() if header else section
         setting = _WORKTREE.fullmatch(header["rest"] if header else line)
         if section == "core" and setting:
-            found = setting["path"].strip()
+            path = setting["quoted"] or setting["plain"].strip(_BLANKS)
+            found = _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), path)
     return found
 
 

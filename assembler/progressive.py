@@ -206,7 +206,7 @@ class EntryBlock:
         return _left_out(entry_id, "indexed" if entry_id in self.memory.indexed else "dropped", reason, score)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)
 def _left_out(entry_id: str, action: str, reason: str, score: float | None) -> EntryLine:
     """Return the line of an entry that is not shown. A warm process leaves most of them out for the same reason."""
     return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)

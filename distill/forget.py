@@ -36,7 +36,6 @@ from agent_home.forgetting.purge import (
     drop_commit_map,
     purge,
     refuse_shared,
-    remote_addresses,
     with_new_hashes,
 )
 from agent_home.forgetting.redaction_target import RedactionTarget, redacted, without_empty_entries
@@ -45,6 +44,7 @@ from agent_home.forgetting.text_matcher import Phrase, has_word_borders
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
 from agent_home.forgetting.variants import encoded, respelled, topic_words
 from agent_home.git import commits
+from agent_home.git.fetching import remote_addresses
 from agent_home.home import Home
 from agent_home.outputs.erasure import drop_outputs, outputs_with
 from agent_home.salt import ensure_salt, read_salt
@@ -327,7 +327,7 @@ def _left_uncommitted(home: Home, done: WriteOutcome) -> Iterator[str]:
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:
-    for name, address in remote_addresses(home).items():
+    for name, address in remote_addresses(home.root).items():
         yield (
             f"remote {name} ({address}) may have the text. After a purge, push with --force and make new clones. "
             "A fetch or pull before that brings the text back"

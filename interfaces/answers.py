@@ -394,7 +394,7 @@ def backup_answer(report: BackupReport) -> dict[str, Any]:
     return {
         "folder": str(report.folder), "made": manifest.made, "files": len(manifest.files), "new": report.new,
         "unchanged": report.unchanged, "removed": report.removed, "written_bytes": report.written,
-        "bytes": manifest.bytes, "mended": report.mended,
+        "bytes": manifest.bytes, "mended": report.mended, "repositories": list(manifest.repositories),
         "left_out": [dataclasses.asdict(item) for item in report.left_out],
     }  # fmt: skip
 
@@ -404,7 +404,7 @@ def damage_answer(checked: VerifiedBackup) -> dict[str, Any]:
     manifest = checked.manifest
     return {
         "name": manifest.name, "made": manifest.made, "files": len(manifest.files), "bytes": manifest.bytes,
-        "own": manifest.own, "ok": not checked.damaged,
+        "own": manifest.own, "repositories": list(manifest.repositories), "ok": not checked.damaged,
         "damaged": [dataclasses.asdict(file) for file in checked.damaged],
     }  # fmt: skip
 
@@ -415,5 +415,9 @@ def restored_answer(done: RestoredHome) -> dict[str, Any]:
     return {
         "home": str(done.root), "name": manifest.name, "made": manifest.made, "files": len(manifest.files),
         "bytes": manifest.bytes, "own": manifest.own, "remotes": dict(manifest.remotes),
+        "repositories": {
+            place: {"submodule": one.name, "url": one.url, "remotes": dict(one.remotes)}
+            for place, one in manifest.repositories.items()
+        },
         "not_trusted": list(done.not_trusted), "damaged": [dataclasses.asdict(file) for file in done.missing],
     }  # fmt: skip

@@ -15,10 +15,13 @@ __all__ = ["MAX_VECTORS", "home_embedder", "index_changes"]
 MAX_VECTORS = 1000
 
 
-def index_changes(home: Home, progress: Callable[[str], None]) -> list[str]:
+def index_changes(
+    home: Home, progress: Callable[[str], None], meter: Callable[[str, int, int], None] | None = None
+) -> list[str]:
     """Index the files that have just been written: words at once, and vectors if they are few.
 
-    Return problems in lines, so that the work itself does not fail. *progress* gets a line when a model is built.
+    Return problems in lines, so that the work itself does not fail. *progress* gets a line when a model is built,
+    and *meter* what the index is doing, how much of it is done, and of how much.
     """
     from agent_home.errors import Locked
     from recall.embedding.model import EmbeddingSettings
@@ -34,7 +37,7 @@ def index_changes(home: Home, progress: Callable[[str], None]) -> list[str]:
         return list(report.degraded)
     try:
         embedder = home_embedder(home, progress, build_missing=True)
-        return list(bring_up(home, settings, embedder).degraded)
+        return list(bring_up(home, settings, embedder, progress=meter).degraded)
     except (RecallError, Locked) as error:
         return [str(error)]
 

@@ -12,11 +12,24 @@ if TYPE_CHECKING:
     from assembler.prompt import Request
     from assembler.receipt import Receipt
 
-__all__ = ["prompt_for", "record_prompt", "sessions_being_closed"]
+__all__ = ["assembled_prompt", "prompt_for", "record_prompt", "sessions_being_closed"]
 
 
 def prompt_for(home: Home, request: Request) -> Receipt:
     """Assemble the prompt for *request* with what its message calls to mind, and record that it was made.
+
+    Raises:
+        WindowTooSmall, SettingsInvalid, HistoryError: see :func:`assembler.prompt.assemble`.
+    """
+    receipt = assembled_prompt(home, request)
+    if not request.at:
+        recall_ms = sum(line.ms for line in receipt.layers.values()) if request.message.strip() else None
+        record_prompt(home, request, tokens=receipt.tokens, sha256=receipt.sha256, recall_ms=recall_ms)
+    return receipt
+
+
+def assembled_prompt(home: Home, request: Request) -> Receipt:
+    """Assemble the prompt for *request*, for a person who looks at it. Nothing is recorded.
 
     Raises:
         WindowTooSmall, SettingsInvalid, HistoryError: see :func:`assembler.prompt.assemble`.
@@ -29,10 +42,7 @@ def prompt_for(home: Home, request: Request) -> Receipt:
         from assembler.recalled.searcher import HomeSearcher
 
         searcher = HomeSearcher(home)
-    receipt = assemble(home, request, searcher)
-    if not request.at:
-        record_prompt(home, request, tokens=receipt.tokens, sha256=receipt.sha256)
-    return receipt
+    return assemble(home, request, searcher)
 
 
 def sessions_being_closed(home: Home) -> frozenset[str]:
@@ -43,9 +53,12 @@ def sessions_being_closed(home: Home) -> frozenset[str]:
     return ending_sessions(home) | {closing.session for closing in left_closings(home)}
 
 
-def record_prompt(home: Home, request: Request, *, tokens: int, sha256: str = "") -> None:
-    """Record that somebody got a prompt: how large, for whom, and whether for a message."""
+def record_prompt(
+    home: Home, request: Request, *, tokens: int, sha256: str = "", recall_ms: float | None = None
+) -> None:
+    """Record that somebody got a prompt: how large, for whom, whether for a message, and how long recall took."""
     record_event(
         home, "prompt", session=request.session, tokens=tokens, audience=request.audience,
         message=bool(request.message.strip()), sha256=sha256 or None,
+        recall_ms=None if recall_ms is None else round(recall_ms, 1),
     )  # fmt: skip

@@ -64,7 +64,10 @@ ORDER: dict[str, list[list[str]]] = {
 #: Adapters whose framework is an extra of its own, which `make test` has not: `make frameworks` imports them.
 ADAPTERS = {f"interfaces.frameworks.{name}" for name in ("google_adk", "hermes", "langgraph", "openai_agents")}
 #: Tests in a folder of their own, with what they mirror: they need the frameworks, so `make test` leaves them out.
-ELSEWHERE = {"frameworks": (ROOT / "interfaces" / "frameworks", ROOT / "interfaces" / "service" / "http")}
+ELSEWHERE = {
+    "browser": (ROOT / "interfaces",),
+    "frameworks": (ROOT / "interfaces" / "frameworks", ROOT / "interfaces" / "service" / "http"),
+}
 #: Modules side by side in one folder.
 MOST_MODULES = 20
 #: Libraries that one package owns; elsewhere they would be a second way to do its work.

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_home.backup.making import backup
+from agent_home.backup.restoring import restore_home
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.sharing.health import sharing_problems
@@ -102,3 +104,20 @@ def test_notes_of_two_machines_are_exchanged(user: Path, now: datetime) -> None:
         assert (text.count("s-1#m3"), text.count("s-2#m3"), text.count("## Lessons")) == (1, 1, 1)
         close_about_orion(user / name, f"s-3-{name}", now)
         assert run_git(user / name, "status", "--porcelain") == ""
+
+
+def test_a_restored_home_goes_on_and_exchanges_notes_again(user: Path, now: datetime) -> None:
+    run("submodule")
+    close_about_orion(user / "ada", "s-1", now)
+    backup(Home(user / "ada"), user / "backup", now=now)
+    restored = restore_home(user / "backup", user / "ada-restored")
+    close_about_orion(restored.root, "s-2", now)
+    address = "https://git.example/team/orion.git"
+    repository = restored.manifest.repositories[ORION]
+    assert (repository.name, repository.url, [*repository.remotes]) == (ORION, address, ["origin"])
+    run("after a restore")
+    subprocess.run(["bash", "-ec", EXAMPLES["exchange"].replace("~/ada", "~/ada-restored")], check=True)
+    assert "s-2#m3" in run_git(user / "team/orion.git", "show", "main:IMPROVEMENT.md")
+    assert run_git(restored.root, "submodule", "status").startswith(run_git(restored.root / ORION, "rev-parse", "HEAD"))
+    close_about_orion(restored.root, "s-3", now)
+    assert run_git(restored.root, "status", "--porcelain") == ""

@@ -2,6 +2,7 @@
 
 Everything in the home's folder is carried but git's own files and the index. Of the machine state, the tables here say
 what is carried, what is carried only between homes of one machine, and what is left out.
+``agent_home.backup.inner_repositories`` judges the repositories inside the home.
 """
 
 from __future__ import annotations
@@ -80,11 +81,13 @@ LEFT_OUT: Mapping[str, str] = {
     "closings.checked": "computed again",
     "committing": "the mark of a commit that runs",
     "decided.json": "decisions of the last day, so that they can be undone",
+    "entry-events.json": "computed again",
     "hosts.json": "which settings of chat hosts name this folder. Run `memory install` for the new one",
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",
     "last-prompts.json": "computed again",
     "moved": "a mark of this version",
+    "page-access.json": "browsers that are signed in to the page. Make new links with `memory page`",
     "packed.json": "when git's objects were packed",
     "packing": "the mark of a packing that runs",
     "prompts/*": "prompts of runs",
@@ -96,6 +99,7 @@ LEFT_OUT: Mapping[str, str] = {
 #: Levels of folders that are looked into.
 _MOST_LEVELS = 200
 _HIDDEN_OUTPUT = "outputs/"
+_GIT = ".git"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +113,15 @@ class LeftOut:
 
 @dataclass(slots=True)
 class HomeFiles:
-    """The files of a home by path, the targets of its links, its empty folders, and what is left out."""
+    """The files of a home by path, the targets of its links, its empty folders, and what is left out.
+
+    *repositories* are the folders inside the home that have a ``.git``, the outer ones first.
+    """
 
     files: dict[str, Path] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    repositories: list[str] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
 
@@ -157,7 +165,7 @@ def _add_folder(found: HomeFiles, folder: Path, inside: str) -> None:
         found.left_out.append(LeftOut(path=inside or ".", reason=error.strerror or "cannot be read", unread=True))
         return
     entries = [entry for entry in entries if not _is_passed_over(f"{inside}{entry.name}")]
-    if inside and not entries:
+    if inside and all(entry.name == _GIT for entry in entries):
         found.folders.append(inside.removesuffix("/"))
     for entry in entries:
         with suppress(FileNotFoundError):  # it went meanwhile
@@ -165,7 +173,10 @@ def _add_folder(found: HomeFiles, folder: Path, inside: str) -> None:
 
 
 def _add_entry(found: HomeFiles, entry: os.DirEntry[str], path: str) -> None:
-    if problem := path_problem(path):
+    place, _, name = path.rpartition("/")
+    if name == _GIT and not path_problem(place):
+        found.repositories.append(place)
+    elif problem := path_problem(path):
         found.left_out.append(LeftOut(path=path, reason=problem))
     elif entry.is_symlink():
         _add_link(found, path, Path(entry.path))

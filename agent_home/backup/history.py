@@ -1,4 +1,4 @@
-"""Carry the history of a home: its objects as packs of git's own, and its refs, stashes and staged files as rows.
+"""Carry the history of a repository: its objects as packs of git's own, and its refs, stashes and staged files as rows.
 
 A pack holds what the packs before it lack. When something is no longer reachable, such as commits that a purge wrote
 anew, one new pack takes the place of all. So nothing that was forgotten stays in the packs.
@@ -8,6 +8,8 @@ A new repository is made from the packs alone. Nothing that a backup says become
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
 from ..git.client import GitClient, home_client
 from ..git.own_folder import own_folders
-from .manifest import BackupHistory, BackupRef, StagedVersion
+from .content_store import ContentStore
+from .manifest import BackupFile, BackupHistory, BackupRef, StagedVersion
 from .safe_paths import path_problem
 
-__all__ = ["MAX_PACKS", "extends", "make_repository", "new_objects", "read_history", "refresh"]
+__all__ = ["MAX_PACKS", "extends", "make_repository", "new_objects", "read_history", "refresh", "stored_packs"]
 
 #: Packs after which one new pack takes their place.
 MAX_PACKS = 24
@@ -26,27 +29,49 @@ _NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
 _STASH = "refs/stash"
 #: Exit code of ``git update-index --refresh`` where uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
+_KINDS = frozenset({"blob", "commit", "tag", "tree"})
+#: A loose ref, and what git allows in no name of one.
+_WHOLE_REF = re.compile(rb"[0-9a-f]{40}|ref:")
+_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
+_REFLOG_LINE = re.compile(rb"[0-9a-f]+ ([0-9a-f]+) ")
+#: Of HEAD, which holds one name, and of lists of commits.
+_MAX_HEAD_BYTES, _MAX_LIST_BYTES = 1 << 13, 64 << 20
 
 
-def read_history(root: Path) -> BackupHistory | None:
-    """Return the state of the repository of the home *root*, or ``None`` where there is none.
+def read_history(
+    root: Path, *, shallow_too: bool = False, staged_too: bool = True, damaged: list[str] | None = None
+) -> BackupHistory | None:
+    """Return the state of the repository *root*, or ``None`` where there is none.
+
+    A shallow clone is read if *shallow_too*, and the staging area if *staged_too*. Refs that are damaged are added to
+    the list *damaged*. Without the list, such a ref is an error.
 
     Raises:
         HistoryError: git refused, or the clone lacks objects.
     """
     try:
-        folder = own_folders(root).own
+        folders = own_folders(root)
     except NoRepository:
         return None
-    git = home_client(root)
-    if git.text("rev-parse", "--is-shallow-repository").strip() == "true":
+    git, folder = home_client(root), folders.own
+    if (folders.shared / "reftable").is_dir():
+        command = "git refs migrate --ref-format=files"
+        raise HistoryError(f"{root} keeps its refs in a reftable. Run `{command}` there, then back up again")
+    is_shallow, form = git.text("rev-parse", "--is-shallow-repository", "--show-object-format").split()
+    if is_shallow == "true" and not shallow_too:
         raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow` there, then back up again")
-    said = storage.read_bytes(folder / "HEAD").decode("utf-8", "surrogateescape").strip()
+    said = _read(folder / "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "surrogateescape").strip()
     head = said.removeprefix("ref: ") if said.startswith("ref: ") else ""
     stashes = tuple(_stashes(folder))
+    broken = list[str]() if damaged is None else damaged
+    broken += _broken_refs(folders.shared)
+    refs = tuple(_refs(git, broken, detached=not head, without=_STASH if stashes else ""))
+    if broken and damaged is None:
+        raise GitFailed("for-each-ref", 0, f"{broken[0]} in {root} is damaged")
     return BackupHistory(
-        head=head, object_format=git.text("rev-parse", "--show-object-format").strip(), stashes=stashes,
-        refs=tuple(_refs(git, detached=not head, without=_STASH if stashes else "")), staged=tuple(_staged(git)),
+        head=head, object_format=form, stashes=stashes, refs=refs,
+        staged=tuple(_staged(git)) if staged_too else (),
+        shallow=tuple(sorted(_lines(folders.shared / "shallow"))) if is_shallow == "true" else (),
     )  # fmt: skip
 
 
@@ -56,8 +81,10 @@ def extends(root: Path, new: BackupHistory, old: BackupHistory) -> bool:
     Raises:
         HistoryError: git is absent or refused.
     """
-    if new.object_format != old.object_format or not old.others <= new.others:
+    if new.object_format != old.object_format or new.shallow != old.shallow or not old.others <= new.others:
         return False
+    if old.commits <= new.commits:
+        return True
     asked = "".join([*(f"{commit}\n" for commit in sorted(old.commits)), *(f"^{tip}\n" for tip in sorted(new.commits))])
     try:
         return not home_client(root).text("rev-list", "--max-count=1", "--stdin", stdin=asked.encode()).strip()
@@ -80,11 +107,34 @@ def new_objects(root: Path, new: BackupHistory, old: BackupHistory | None) -> It
     return home_client(root).chunks("pack-objects", *options, stdin=asked.encode())
 
 
-def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *, strict: bool) -> None:
-    """Make *root* a repository with *history*. No file of the home is written.
+def stored_packs(
+    root: Path, new: BackupHistory, old: BackupHistory | None, packs: tuple[BackupFile, ...], store: ContentStore,
+    place: str = "",
+) -> tuple[BackupFile, ...]:  # fmt: skip
+    """Return packs in *store* with the objects of *new*, the history of *root*, of which *packs* hold those of *old*.
 
-    Git checks that every object is there. A *strict* check also refuses objects that git takes for malformed or
-    dangerous, which a home may have from another program.
+    *place* is that of a repository inside the home.
+
+    Raises:
+        HistoryError: git refused.
+        OSError: a pack cannot be written.
+    """
+    whole = len(packs) < MAX_PACKS and all(store.holds(pack.digest, pack.size) for pack in packs)
+    if old is None or not whole or not extends(root, new, old):
+        old, packs = None, ()
+    chunks = new_objects(root, new, old)
+    if chunks is None:
+        return packs
+    digest, size = store.add(chunks)
+    name = f".git/history-{len(packs) + 1}.pack"
+    return (*packs, BackupFile(path=f"{place}/{name}" if place else name, size=size, digest=digest))
+
+
+def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *, strict: bool) -> None:
+    """Make *root* a repository with *history*. No file of the work tree is written.
+
+    Git checks that every object is there, those of staged files as well. A *strict* check also refuses objects that git
+    takes for malformed or dangerous, which a home may have from another program.
 
     Raises:
         HistoryError: git refused, or objects are missing.
@@ -92,6 +142,8 @@ def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *
     git = home_client(root)
     branch = history.head.removeprefix("refs/heads/") or "main"
     git.change("init", "--quiet", f"--initial-branch={branch}", f"--object-format={history.object_format}")
+    if history.shallow:
+        storage.stage(root / ".git" / "shallow", "".join(f"{commit}\n" for commit in history.shallow).encode())
     for pack in packs:
         with storage.open_plain(pack) as file:
             git.change("index-pack", "--stdin", *(["--strict"] if strict else []), stdin=file)
@@ -104,12 +156,15 @@ def make_repository(root: Path, history: BackupHistory, packs: Iterable[Path], *
     for commit in history.stashes:
         subject = git.text("log", "-1", "--format=%s", commit).strip()
         git.change("stash", "store", "-m", subject or "stash", commit)
-    git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     _fill_staging_area(git, history)
+    try:
+        git.query("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
+    except GitFailed as error:  # git names missing objects in its output
+        raise GitFailed("fsck", error.exit_code, error.reason or "objects are missing") from error
 
 
 def refresh(root: Path) -> None:
-    """Let git note which files of the home are as they were committed, once the files are in their places.
+    """Let git note which files of *root* are as they were committed, once the files are in their places.
 
     Raises:
         HistoryError: git refused.
@@ -121,25 +176,60 @@ def refresh(root: Path) -> None:
             raise
 
 
-def _refs(git: GitClient, *, detached: bool, without: str) -> Iterator[BackupRef]:
-    """Yield the refs that name an object directly, and HEAD where it is *detached*."""
-    listing = git.text(
-        "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
-    )
-    for line in filter(None, listing.split("\n")):
-        oid, kind, name = line.split(" ", 2)
-        if not name.endswith(" symbolic") and name != without:
-            yield BackupRef(name=name, id=oid, kind=kind)
+def _refs(git: GitClient, damaged: list[str], *, detached: bool, without: str) -> Iterator[BackupRef]:
+    """Yield the refs that name an object directly, and HEAD where it is *detached*. Add *damaged* ones to that list."""
+    listing = git.text("for-each-ref", "--format=%(objectname) %(refname)%(if)%(symref)%(then) symbolic%(end)")
+    rows = [line.split(" ", 1) for line in filter(None, listing.split("\n"))]
+    named = [(name, oid) for oid, name in rows if not name.endswith(" symbolic") and name != without]
     if detached:
-        yield BackupRef(name="HEAD", id=git.text("rev-parse", "HEAD").strip(), kind="commit")
+        named.append(("HEAD", git.text("rev-parse", "HEAD").strip()))
+    asked = "".join(f"{oid}\n" for _, oid in named)
+    kinds = git.text("cat-file", "--batch-check=%(objecttype)", stdin=asked.encode()).splitlines() if named else []
+    for (name, oid), kind in zip(named, kinds, strict=True):
+        if kind in _KINDS:
+            yield BackupRef(name=name, id=oid, kind=kind)
+        else:
+            damaged.append(name)
+
+
+def _broken_refs(shared: Path) -> Iterator[str]:
+    """Yield the refs whose files hold no name of an object, as after a power cut. Git passes them over."""
+    for folder, folders, names in os.walk(shared / "refs"):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            ref = path.relative_to(shared).as_posix()
+            if name.startswith(".") or name.endswith(".lock") or _BAD_REF.search(ref):
+                continue
+            if path.is_file() and _WHOLE_REF.match(_read(path, _MAX_HEAD_BYTES)) is None and path.is_file():
+                yield ref
+
+
+def _lines(path: Path) -> list[str]:
+    return _read(path, _MAX_LIST_BYTES).decode("ascii", "replace").split()
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return the beginning of a file of git's. An absent one is empty.
+
+    Raises:
+        GitFailed: it cannot be read.
+    """
+    try:
+        return storage.read_bytes(path, most)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise GitFailed("open", -1, f"{path}: {error.strerror or error}") from error
 
 
 def _stashes(folder: Path) -> Iterator[str]:
     """Yield the stashes, oldest first. A reflog alone names all of them."""
     log = folder / "logs" / "refs" / "stash"
     if log.is_file():
-        for line in storage.read_bytes(log).splitlines():
-            yield line.split(b" ")[1].decode("ascii", "replace")
+        for line in _read(log, _MAX_LIST_BYTES).splitlines():
+            if named := _REFLOG_LINE.match(line):
+                yield named[1].decode("ascii")
 
 
 def _staged(git: GitClient) -> Iterator[StagedVersion]:

@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 from .. import storage
 from ..errors import DocumentInvalid, HistoryError
-from ..forgetting.purge import remote_addresses
+from ..git.fetching import remote_addresses
 from ..home import Home
 from ..salt import ensure_salt
 from ..store.machine_state import hold_home
@@ -25,10 +26,11 @@ from ..store.recovery import is_pending, recover
 from .backup_folder import earlier_backup, held_backup, home_name, made_folder, real_folder, refuse_place
 from .carried import HomeFiles, LeftOut, home_files
 from .content_store import ContentStore, digest_of, parts
+from .copied_history import copy_history
 from .errors import BackupDamaged, BackupFailed
-from .history import MAX_PACKS, extends, new_objects, read_history
 from .known_backups import note_backup
 from .manifest import MANIFEST_NAME, BackupFile, BackupHistory, BackupManifest, manifest_lines, read_manifest
+from .repository_copies import RepositoryCopies
 
 __all__ = ["BackupProgress", "BackupReport", "backup"]
 
@@ -108,6 +110,7 @@ class _Run:
         self, home: Home, folder: Path, old: BackupManifest | None, store: ContentStore | None, say: BackupProgress
     ) -> None:
         self._home, self._folder, self._old, self._store, self._say = home, folder, old, store, say
+        self._repositories = RepositoryCopies(home, old, store)
         self._began_ns = time.time_ns()
         self._seen: dict[str, _Seen] = {}
         self._unread: dict[str, LeftOut] = {}
@@ -154,10 +157,14 @@ class _Run:
         base, packs = (None, ()) if old is None else (old.history, old.packs)
         if self._store is None:
             return self._manifest(now, base, packs, pending=is_pending(self._home))
-        for _ in self._files(home_files(self._home)):
+        found = home_files(self._home)
+        for _ in self._files(found):
             pass
-        if (history := read_history(self._home.root)) is not None:
-            packs, base = self._packs(history, base, packs), history
+        self._say("packing histories", len(self._seen), self._bytes)
+        self._repositories.copy(found)
+        history, copied, left_out = self._history(base, packs)
+        if not left_out:
+            base, packs = history, copied
         with hold_home(self._home):
             with suppress(HistoryError, DocumentInvalid):  # then it is carried as it waits
                 recover(self._home)
@@ -172,30 +179,47 @@ class _Run:
         found = home_files(home, pending=pending)
         files = {file.path: file for file in self._files(found)}
         files = self._kept(found) | files
-        history = read_history(home.root)
+        repositories, left_out = self._repositories.copy(found)
+        found.left_out += left_out
+        history, packs, left_out = self._history(base, packs)
+        found.left_out += left_out
         return BackupManifest(
             home=home_name(home), name=home.manifest.name, made=now.isoformat(), machine=str(home.machine.resolve()),
-            files=files, links=found.links, folders=tuple(found.folders), history=history,
-            packs=() if history is None else self._packs(history, base, packs),
-            remotes={} if history is None else remote_addresses(home), own=True,
+            files=files, links=found.links, folders=tuple(found.folders), history=history, packs=packs,
+            remotes=self._remotes(history), repositories=repositories, own=True,
         ), found  # fmt: skip
 
-    def _packs(
-        self, new: BackupHistory, old: BackupHistory | None, packs: tuple[BackupFile, ...]
-    ) -> tuple[BackupFile, ...]:
-        """Return the packs that hold the objects of *new*, of which *packs* hold those of *old*."""
-        store = self._store
-        if store is None:
-            return packs
-        whole = len(packs) < MAX_PACKS and all(store.holds(pack.digest, pack.size) for pack in packs)
-        if old is None or not whole or not extends(self._home.root, new, old):
-            old, packs = None, ()
-        chunks = new_objects(self._home.root, new, old)
-        if chunks is None:
-            return packs
-        self._say("packing the history", len(self._seen), self._bytes)
-        digest, size = store.add(chunks)
-        return (*packs, BackupFile(path=f".git/history-{len(packs) + 1}.pack", size=size, digest=digest))
+    def _history(
+        self, base: BackupHistory | None, packs: tuple[BackupFile, ...]
+    ) -> tuple[BackupHistory | None, tuple[BackupFile, ...], list[LeftOut]]:
+        """Return the history of the home, packs with its objects, and what is left out.
+
+        *packs* hold the objects of *base*, the last copy. It stays where the repository is damaged.
+
+        Raises:
+            HistoryError: git is absent, or the repository has a form that no backup carries.
+            OSError: the backup cannot be written.
+        """
+        root = self._home.root
+        copied = copy_history(root, base, packs, self._store)
+        if not copied.problem:
+            return copied.history, copied.packs, []
+        if copied.staged_alone:
+            said = f"what is staged cannot be read ({copied.problem}). The rest of the history is in the backup"
+            return copied.history, copied.packs, [LeftOut(path=".git/index", reason=said, unread=True)]
+        said = f"not all of the history can be read ({copied.problem})"
+        if copied.is_earlier:
+            said += ". The earlier copy of it stays"
+        elif copied.history is None:
+            said += ". There is no earlier copy, so the backup has the files alone"
+        advice = f"`git -C {quote(str(root))} fsck` names the damage"
+        return copied.history, copied.packs, [LeftOut(path=".git", reason=f"{said}. {advice}", unread=True)]
+
+    def _remotes(self, history: BackupHistory | None) -> dict[str, str]:
+        try:
+            return {} if history is None else remote_addresses(self._home.root)
+        except HistoryError:  # what keeps git from reading is named already
+            return {} if self._old is None else dict(self._old.remotes)
 
     def _files(self, found: HomeFiles) -> Iterator[BackupFile]:
         """Copy the files that are not in the backup yet, and yield each as it is there."""

@@ -18,8 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from guard.lazy_regex import lazy_regex
-
 from .. import storage
 from ..consent.signed_record import moved_record
 from ..errors import GitFailed, MachineKeyUnusable
@@ -36,6 +34,7 @@ from .errors import BackupDamaged, BackupRefused, DamagedFile, RestoreFailed
 from .history import make_repository, refresh
 from .making import BackupProgress
 from .manifest import BackupFile, BackupManifest
+from .restored_repositories import RestoredRepositories, is_refusal
 from .verification import damaged_files
 
 __all__ = ["RestoredHome", "restore_home"]
@@ -46,13 +45,6 @@ _EXECUTABLE = 0o700
 _MOST_NAMED = 20
 #: Largest record of this machine that is signed anew.
 _MAX_RECORD_BYTES = 64 << 20
-#: Commands of git that fail where the history is at fault.
-_JUDGING = frozenset({"fsck", "index-pack", "log", "update-ref"})
-#: What git says where it is not the history that is at fault.
-_NOT_WRITTEN = lazy_regex(
-    r"No space left|Disk quota|Read-only file system|Permission denied|Input/output error|write (?:failure|error)"
-    r"|(?:unable|failed|could not|cannot) (?:to )?(?:write|create|store)|Unable to create|sha1 file"
-)
 #: In the name of a folder in which a home is built.
 _BUILDING = ".restoring-"
 
@@ -93,7 +85,7 @@ def restore_home(
         _refuse_damage(folder, manifest, damaged, partial=partial)
         if not dry_run:
             try:
-                _build(folder, manifest, root, {file.path for file in damaged}, progress or _silent)
+                damaged += _build(folder, manifest, root, damaged, progress or _silent, partial=partial)
             except OSError as error:
                 reason = f"{error.strerror or error}: {error.filename or root}"
                 raise RestoreFailed(root, reason) from error
@@ -149,15 +141,22 @@ def _foreign(manifest: BackupManifest) -> Iterator[str]:
 
 
 def _build(
-    folder: Path, manifest: BackupManifest, root: Path, left_out: Collection[str], progress: BackupProgress
-) -> None:
-    """Build the home beside *root*, and put it there."""
+    folder: Path, manifest: BackupManifest, root: Path, damaged: Collection[DamagedFile], progress: BackupProgress,
+    *, partial: bool,
+) -> tuple[DamagedFile, ...]:  # fmt: skip
+    """Build the home beside *root* without what is *damaged*, and put it there.
+
+    Return the repositories inside it that git refuses and that are left out, on request.
+    """
+    left_out = {file.path for file in damaged}
     root.parent.mkdir(parents=True, exist_ok=True)
     with _beside(root) as place:
         building = _Building(folder, manifest, place, root)
         if manifest.history is not None:
             progress("checking the history", 0, 0)
             building.make_history()
+        if refused := building.make_repositories(left_out, progress):
+            _refuse_damage(folder, manifest, refused, partial=partial)
         building.copy_files(left_out, progress)
         building.finish()
         try:
@@ -165,6 +164,7 @@ def _build(
         except OSError as error:
             raise BackupRefused(f"{root} is not empty any more. Nothing was made there") from error
         storage.sync_folder(root.parent)
+    return refused
 
 
 class _Building:
@@ -176,6 +176,7 @@ class _Building:
         state = WORKTREE_STATE if manifest.history is None else f".git/{STATE}"
         self._machine, self._final_machine = place / state, root / state
         self._folders: set[Path] = set()
+        self._repositories: RestoredRepositories | None = None
 
     def make_history(self) -> None:
         """Make the repository.
@@ -190,8 +191,7 @@ class _Building:
             packs = [self._store.path(pack.digest) for pack in self._manifest.packs]
             make_repository(self._place, history, packs, strict=not self._manifest.own)
         except GitFailed as error:
-            # Git says why it refuses an object. On a full disk it may have no place to say anything.
-            if error.command not in _JUDGING or not error.reason or _NOT_WRITTEN.search(error.reason):
+            if not is_refusal(error):
                 raise RestoreFailed(self._root, str(error)) from error
             raise BackupDamaged(self._folder, f"has a history that git refuses. Nothing was made: {error}") from error
 
@@ -204,6 +204,24 @@ class _Building:
                 self._copy(file, target)
             size += file.size
             progress("copying", number, size)
+
+    def make_repositories(self, left_out: Collection[str], progress: BackupProgress) -> tuple[DamagedFile, ...]:
+        """Make the repositories inside the home before their files, and return those that git refuses.
+
+        Raises:
+            RestoreFailed: git cannot write.
+        """
+        manifest = self._manifest
+        for path in manifest.repositories:
+            self._make_folder(self._place / path)
+        if manifest.repositories:
+            progress("checking the histories of repositories", 0, 0)
+        made = RestoredRepositories(self._place, manifest.repositories, self._store, own=manifest.own)
+        self._repositories = made
+        try:
+            return tuple(made.make(left_out))
+        except GitFailed as error:
+            raise RestoreFailed(self._root, str(error)) from error
 
     def finish(self) -> None:
         """Make links and empty folders, sign the records of this machine, and install hook and merge driver."""
@@ -219,6 +237,9 @@ class _Building:
             install_hook(home)
             install_driver(home)
             cover_private_folders(self._place)
+        if self._repositories is not None:
+            self._repositories.refresh()
+        if self._manifest.history is not None:
             refresh(self._place)
         for folder in sorted(self._folders):
             storage.sync_folder(folder)

@@ -12,9 +12,11 @@ import unicodedata
 from ..git_folder import WORKTREE_STATE
 from ..home import STATE_SHOWN
 
-__all__ = ["link_problem", "path_problem"]
+__all__ = ["link_problem", "memory_path_problem", "module_problem", "path_problem"]
 
 _MAX_PATH_BYTES = 4096
+#: Characters before this one control a terminal or end a line.
+_FIRST_PRINTED = ord(" ")
 #: Names of git's folder, also as a file system spells it in eight letters.
 _GIT_NAMES = frozenset({".git", "git~1"})
 
@@ -35,6 +37,24 @@ def path_problem(path: str) -> str:
     if inner == path and _plain(parts[0]) == WORKTREE_STATE:
         return "is machine state under another name"
     return ""
+
+
+def memory_path_problem(path: str) -> str:
+    """Return why *path* may not be a link, a folder or a repository of a home, or an empty text.
+
+    Machine state has none of them. A link there would let a file of the memory count as machine state.
+    """
+    return "is machine state" if path.startswith(STATE_SHOWN) else path_problem(path)
+
+
+def module_problem(name: str) -> str:
+    """Return why *name* may not be that of a submodule's git folder, or an empty text.
+
+    Git takes the name from a file of one line.
+    """
+    if any(ord(char) < _FIRST_PRINTED for char in name):
+        return "has control characters"
+    return memory_path_problem(name)
 
 
 def link_problem(path: str, target: str) -> str:

@@ -39,21 +39,28 @@ class EventFilter:
             and (self.end is None or event.moment < self.end)
         )
 
-    def may_fit(self, line: bytes) -> bool:
-        """Return whether the *line* of an event may be chosen, without reading all of it."""
-        wanted = (self.type, self.session)
-        return all(not text or json.dumps(text).encode() in line for text in wanted)
+    def marks(self) -> tuple[bytes, ...]:
+        """Return what the line of a chosen event holds. Only lines that do are parsed."""
+        return tuple(json.dumps(text).encode() for text in (self.type, self.session) if text)
 
 
-def events(home: Home, wanted: EventFilter = EventFilter(), *, limit: int = 100) -> list[LoggedEvent]:
+def events(
+    home: Home, wanted: EventFilter = EventFilter(), *, limit: int = 100, most_bytes: int | None = None
+) -> list[LoggedEvent]:
     """Return the newest events that *wanted* chooses, at most *limit*, in the order in which they happened.
 
-    Lines that are damaged are left out.
+    Lines that are damaged are left out. After *most_bytes* of the log, no further file of it is read.
     """
     found: deque[LoggedEvent] = deque()
+    marks = wanted.marks()
+    read_bytes = 0
     for path in reversed(event_files(home)):
-        for line in reversed(_lines(path)):
-            event = parse_line(line) if wanted.may_fit(line) else None
+        if most_bytes is not None and read_bytes >= most_bytes:
+            break
+        lines = _lines(path)
+        read_bytes += sum(map(len, lines))
+        for line in reversed(lines):
+            event = parse_line(line) if all(mark in line for mark in marks) else None
             if event is not None and wanted.fits(event):
                 found.appendleft(event)
                 if len(found) >= limit:

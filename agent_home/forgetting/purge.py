@@ -5,7 +5,8 @@ stashes then move to the new commits in one transaction. Reflogs and unreachable
 repacked. A purge that was killed is finished by running it again: the only record besides the repository is the map
 from old to new commits (``rewritten.json``).
 
-Call with the home's lock held. Remotes and clones are out of reach: :func:`remote_addresses` lists the known ones.
+Call with the home's lock held. Remotes and clones are out of reach:
+:func:`agent_home.git.fetching.remote_addresses` lists the known ones.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ..errors import HistoryError
 from ..git import history
 from ..git.client import GitObject, home_client
 from ..git.commits import refuse_unfinished
+from ..git.entries.entry_events import drop_entry_events
+from ..git.fetching import remote_addresses
 from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.own_folder import own_folders
 from ..git.pack import PackWriter
@@ -34,7 +37,6 @@ __all__ = [
     "drop_commit_map",
     "purge",
     "refuse_shared",
-    "remote_addresses",
     "with_new_hashes",
 ]
 
@@ -229,6 +231,7 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
         git.change("prune", "--expire=now")
         git.change("prune-packed", "-q")
         git.query("fsck", "--full", "--no-dangling", "--no-progress")
+        drop_entry_events(root)
     return done
 
 
@@ -250,7 +253,7 @@ def refuse_shared(home: Home) -> None:
                            f"{folder / 'objects' / 'info' / 'alternates'}, then purge again")  # fmt: skip
     if (folder / "shallow").exists():
         raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow`, then purge again")
-    for name, address in remote_addresses(home).items():
+    for name, address in remote_addresses(root).items():
         borrowed = _objects_of(root / address) / "info" / "alternates"
         if borrowed.is_file() and str((folder / "objects").resolve()) in storage.read_bytes(borrowed).decode():
             raise HistoryError(f"remote {name} ({address}) borrows this repository's objects. Run `git repack -a -d` "
@@ -272,12 +275,6 @@ def with_new_hashes(data: bytes, renamed: Mapping[str, str]) -> bytes:
 def drop_commit_map(home: Home) -> None:
     """Remove the map from old to new commits, once every file names the new ones."""
     storage.remove(home.machine / "rewritten.json")
-
-
-def remote_addresses(home: Home) -> dict[str, str]:
-    """Return the addresses of the configured remotes by name. They keep the old history, and a fetch restores it."""
-    listing = home_client(home.root).text("remote", "-v").splitlines()
-    return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
 
 
 def _rewrite(home: Home, target: RedactionTarget) -> PurgeReport:

@@ -17,10 +17,11 @@ from guard.lazy_regex import lazy_regex
 from .. import storage
 from ..errors import HistoryError
 from .client import fetching_client, home_client
+from .isolation import without_credentials
 from .own_folder import own_folders, refuse_links_out
 from .process.scratch_folder import scratch_folder
 
-__all__ = ["fetch_branch", "keep_remote_branch", "remote_url"]
+__all__ = ["fetch_branch", "keep_remote_branch", "remote_addresses", "remote_url", "submodule_address"]
 
 #: Ways to reach another clone. Others are not encrypted, or start programs.
 _SCHEMES = ("https://", "ssh://", "file://")
@@ -50,6 +51,22 @@ def remote_url(root: Path, remote: str) -> str:
             return address
     allowed = "https, ssh, or the path of a folder"
     raise HistoryError(f"memory is not fetched from {address!r}. Use an address with {allowed}")
+
+
+def remote_addresses(root: Path) -> dict[str, str]:
+    """Return the addresses of the configured remotes by name, without passwords.
+
+    Raises:
+        HistoryError: git refused.
+    """
+    rows = (line.split("\t", 1) for line in home_client(root).text("remote", "-v").split("\n") if "\t" in line)
+    # The user's own rewriting of addresses (``url.*.insteadOf``) may bring a password.
+    return {name: without_credentials(address.rpartition(" ")[0]) for name, address in rows}
+
+
+def submodule_address(root: Path, name: str) -> str:
+    """Return the address that the repository *root* configures for its submodule *name*, without a password."""
+    return without_credentials(home_client(root).setting(f"submodule.{name}.url", local=True))
 
 
 def fetch_branch(root: Path, address: str, branch: str, have: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from .. import storage
 from ..documents.entry import ENTRY_ID
 from ..errors import GitFailed, NoSuchRevision
 from .client import GitClient, GitObject, home_client
+from .entries.entry_commits import entry_commits
 
 __all__ = [
     "EMPTY_BLOBS",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor", "Source")
-_RECORD, _FIELD = "\x1e", "\x1f"
+_RECORD = "\x1e"
 _BRANCH_FILE = "ref: refs/heads/"
 #: The mark of an entry of the staging area that keeps git from looking at the file.
 Hiding = Literal["skip-worktree", "assume-unchanged"]
@@ -335,41 +335,12 @@ def patches(root: Path, *paths: str) -> Iterator[str]:
 
 def _events(git: GitClient, entry_id: str, *selection: str, default_action: str) -> dict[str, Event]:
     """Return the events of the selected commits by hash. *default_action* is for a patch that does not show one."""
-    names = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Evidence", "Actor"))
-    output = git.text(
-        "log", f"--format=%x1e%H%x1f%cI%x1f%s{names}%x1f", "-p", "--unified=0", "--no-renames", "--src-prefix=a/",
-        "--dst-prefix=b/", *selection, "--", "MEMORY.md", "EVOLUTION.md", "Archive",
-    )  # fmt: skip
     events = {}
-    for record in output.split(_RECORD)[1:]:
-        commit, ts, subject, session, evidence, actor, patch = (*record.split(_FIELD, 6), "", "", "", "", "")[:7]
-        action, file = _action(patch, entry_id)
-        if action or default_action:
-            events[commit] = Event(
-                ts=ts, action=action or default_action, commit=commit, session=session, evidence=evidence, actor=actor,
-                subject=subject, file=file,
+    for found in entry_commits(git, *selection):
+        action, file = found.acts.get(entry_id, (default_action, found.last_file))
+        if action:
+            events[found.commit] = Event(
+                ts=found.ts, action=action, commit=found.commit, session=found.session, evidence=found.evidence,
+                actor=found.actor, subject=found.subject, file=file,
             )  # fmt: skip
     return events
-
-
-def _action(patch: str, entry_id: str) -> tuple[str, str]:
-    """Return what a patch did with the entry's first line, and in which file.
-
-    The action is empty when the patch does not touch that line. The file is then the last one in the patch.
-    """
-    line = re.compile(rf"[-*+][ \t]+\*\*\[{entry_id}\]")
-    file, added, removed = "", "", ""
-    for text in patch.split("\n"):
-        if text.startswith(("+++ b/", "--- a/")):
-            file = text[6:]
-        elif text.startswith("+") and line.match(text[1:]):
-            added = file
-        elif text.startswith("-") and line.match(text[1:]):
-            removed = file
-    if added and removed and added != removed:
-        return ("archived" if added.startswith("Archive/") else "restored"), added
-    if added and removed:
-        return "changed", added
-    if added:
-        return "added", added
-    return ("removed", removed) if removed else ("", file)

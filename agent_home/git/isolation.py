@@ -23,7 +23,7 @@ from ..errors import GitFailed, NoRepository
 from .process.scratch_folder import scratch_folder
 from .process.special_files import known_special_file
 
-__all__ = ["MEND_SPECIAL", "GitFolders", "StandIn", "git_folders", "stand_in"]
+__all__ = ["MEND_SPECIAL", "GitFolders", "StandIn", "git_folders", "stand_in", "without_credentials"]
 
 #: Settings that commands need, and that name no program, no file and no other repository.
 _KEPT = lazy_regex(
@@ -82,9 +82,9 @@ def git_folders(root: Path, *, look: bool = True) -> GitFolders:
         pointer = _small_text(own, _MAX_POINTER_BYTES)
         if not pointer.startswith("gitdir:"):
             raise NoRepository(root)
-        own = root / pointer.removeprefix("gitdir:").strip()
+        own = root / pointer.removeprefix("gitdir:").lstrip(" ").rstrip("\r\n")
     own = own.absolute()
-    common = _small_text(own / "commondir", _MAX_POINTER_BYTES).strip()
+    common = _small_text(own / "commondir", _MAX_POINTER_BYTES).rstrip("\r\n")
     shared = Path(os.path.normpath(own / common)) if common else own
     # Every command comes here: names as text are several times as fast as paths.
     if not all(map(os.path.lexists, (f"{own}/HEAD", f"{shared}/objects/.", f"{shared}/refs/."))):
@@ -167,12 +167,12 @@ def _configuration(settings: Mapping[str, str]) -> str:
             section, _, rest = key.partition(".")
             subsection, _, name = rest.rpartition(".")
             lines.append(f"[{section} {_quoted(subsection)}]" if subsection else f"[{section}]")
-            shown = _without_credentials(value) if name in {"url", "pushurl", "remote"} else value
+            shown = without_credentials(value) if name in {"url", "pushurl", "remote"} else value
             lines.append(f"\t{name} = {_quoted(shown)}")
     return "\n".join(lines) + "\n"
 
 
-def _without_credentials(address: str) -> str:
+def without_credentials(address: str) -> str:
     """Return the *address* of a remote without a user, a password or a token. No command here fetches from it."""
     if "://" not in address:
         helper, marked, _ = address.partition("::")

@@ -47,6 +47,12 @@ _UNRECOGNISED = frozenset({"not-json", "not-utf8", "not-an-object", "too-long", 
 _LOST = _UNRECOGNISED - {"unknown-type"} | {"no-session", "unknown-role", "no-content"}
 #: Clocks and time zones differ by less than this.
 _CLOCK_TOLERANCE = timedelta(days=1)
+#: ``progress(files done, files, messages)``.
+ImportProgress = Callable[[int, int, int], None]
+
+
+def _silent(_done: int, _files: int, _messages: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +110,19 @@ class ImportReport:
         return sum(count for reason, count in self.skipped.items() if reason in _LOST)
 
 
-def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+def import_chat(
+    home: Home, paths: Sequence[Path], *, now: datetime | None = None, progress: ImportProgress = _silent
+) -> ImportReport:
     """Append the messages of neutral chat files. A folder stands for the ``*.jsonl`` files below it.
 
-    Hidden folders and homes below a folder are left out.
+    Hidden folders and homes below a folder are left out. *progress* is called often with the number of files that are
+    done, of all files, and of messages.
 
     Raises:
         Locked, GuardRefused: see :func:`agent_home.store.transcript.append`. Messages that were appended before
             stay. Importing again continues from there.
     """
-    return _import(home, paths, chat.parse, now)
+    return _import(home, paths, chat.parse, now, progress)
 
 
 #: The parser of each chat host's session files.
@@ -160,14 +169,18 @@ def _of_session(messages: Iterable[transcript.Message], session: str) -> Iterato
     return (message for message in messages if message.session == session)
 
 
-def import_codex(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+def import_codex(
+    home: Home, paths: Sequence[Path], *, now: datetime | None = None, progress: ImportProgress = _silent
+) -> ImportReport:
     """Append the messages of session files of Codex. Errors are those of :func:`import_chat`."""
-    return _import(home, paths, codex.parse, now)
+    return _import(home, paths, codex.parse, now, progress)
 
 
-def import_gemini(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+def import_gemini(
+    home: Home, paths: Sequence[Path], *, now: datetime | None = None, progress: ImportProgress = _silent
+) -> ImportReport:
     """Append the messages of session files of Gemini CLI. Errors are those of :func:`import_chat`."""
-    return _import(home, paths, gemini.parse, now)
+    return _import(home, paths, gemini.parse, now, progress)
 
 
 def import_messages(
@@ -199,12 +212,17 @@ def import_messages(
     )  # fmt: skip
 
 
-def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+def import_claude_code(
+    home: Home, paths: Sequence[Path], *, now: datetime | None = None, progress: ImportProgress = _silent
+) -> ImportReport:
     """Append the messages of a coding assistant's session files. Errors are those of :func:`import_chat`."""
-    return _import(home, paths, claude_code.parse, now)
+    return _import(home, paths, claude_code.parse, now, progress)
 
 
-def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None) -> ImportReport:
+def _import(
+    home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None,
+    progress: ImportProgress = _silent,
+) -> ImportReport:  # fmt: skip
     files = _files(paths, own_data=parse is not chat.parse)
     salt = salt_of(home) if files else ""
     unread, unusable, broken = [], [], []
@@ -215,7 +233,8 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     future: list[str] = []
     last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     quarantined: list[Quarantined] = []
-    for path in files:
+    for number, path in enumerate(files):
+        progress(number, len(files), messages + duplicates)
         try:
             parsed_file = parse(file_lines(path), session=path.stem, salt=salt)
         except OSError as error:
@@ -241,6 +260,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
             redacted += appended.redacted
             quarantined += appended.quarantined
             dropped += appended.dropped
+            progress(number, len(files), messages + duplicates)
     drop_expired(home, now or clock.now())
     other_format = [path for path in unusable if parse in _OTHER and _has_messages(path, _OTHER[parse])]
     if parse is not chat.parse and recognised:

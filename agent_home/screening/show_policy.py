@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from functools import lru_cache
 
-from guard import Action, Verdict
+from guard import Action
 
 from ..documents.document import Block
 from .added_blocks import runs
@@ -13,6 +14,9 @@ from .ruleset import text_key
 from .screened_text import ScreenedText
 
 __all__ = ["shown"]
+
+#: Texts with a part that is not clean whose parts a process keeps. A text that is clean as a whole needs none.
+_TEXTS = 8
 
 
 def shown(judge: PersonalTextJudge, signature: str, path: str, text: str, known: Container[str] = ()) -> ScreenedText:
@@ -28,13 +32,15 @@ def shown(judge: PersonalTextJudge, signature: str, path: str, text: str, known:
     findings: list[LocatedFinding] = []
     clean: list[str] = []
     all_clean = True
-    for run in (part for _, whole_run in runs("", text) for part in parts_of(whole_run)):
-        raw = "".join(block.raw for block in run)
-        if run[0].kind in {"blank", "front"}:
+    for run, raw, key in _keyed_parts(signature, path, text):
+        if not key:
             pieces.append(raw)
             continue
-        key = text_key(signature, path, raw)
-        judged = JudgedRun(run, Verdict(action=Action.ALLOW, text=raw)) if key in known else judge.run(path, run)
+        if key in known:
+            pieces.append(raw)
+            clean.append(key)
+            continue
+        judged = judge.run(path, run)
         pieces.append(_with_placeholders(judged))
         findings += judged.located
         if judged.verdict.action is Action.ALLOW:
@@ -44,6 +50,17 @@ def shown(judge: PersonalTextJudge, signature: str, path: str, text: str, known:
     return ScreenedText(
         text="".join(pieces), findings=tuple(findings), clean=(*clean, whole) if all_clean else tuple(clean)
     )
+
+
+@lru_cache(maxsize=_TEXTS)
+def _keyed_parts(signature: str, path: str, text: str) -> tuple[tuple[Sequence[Block], str, str], ...]:
+    """Return the parts of *text* that are judged, each with its raw text and its key. What is not judged has no key."""
+    found = []
+    for run in (part for _, whole_run in runs("", text) for part in parts_of(whole_run)):
+        raw = "".join(block.raw for block in run)
+        judged = run[0].kind not in {"blank", "front"}
+        found.append((run, raw, text_key(signature, path, raw) if judged else ""))
+    return tuple(found)
 
 
 def _with_placeholders(judged: JudgedRun) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,7 +19,7 @@ from ..home import Home
 from ..suggestions import near_names
 from . import proposals, transcript
 
-__all__ = ["CitedTurn", "Lineage", "lineage"]
+__all__ = ["CitedTurn", "Lineage", "cited_turns", "lineage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +60,41 @@ class Lineage:
         return self.state if self.state in {"proposed", "removed"} else self.standing.words
 
 
-def lineage(home: Home, spelled: str) -> Lineage:
+def lineage(home: Home, spelled: str, histories: Mapping[str, Sequence[Event]] | None = None) -> Lineage:
     """Return the lineage of the entry with that id, wherever it is now. Events are oldest first.
+
+    *histories* are those of all entries, each newest first (``agent_home.git.entries.entry_events``). Without them, git
+    searches its whole history for this entry.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
     entry_id = normalise_id(spelled)
-    events = history.entry_history(home.root, entry_id)
+    if histories is None:
+        events = history.entry_history(home.root, entry_id)
+    else:
+        events = list(reversed(histories.get(entry_id, ())))
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:
         raise NoSuchEntry(spelled.strip(), near_names(entry_id, proposals.taken_ids(home)))
-    turns = tuple(_turns(home, found.entry)) if found.entry else ()
+    turns = tuple(cited_turns(home, found.entry)) if found.entry else ()
     return replace(found, events=(*events, *found.events), turns=turns)
+
+
+def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
+    """Yield the turns that the entry's ``Sources`` name, in their order."""
+    read: dict[str, dict[str, transcript.Message]] = {}
+    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
+        session = source.rpartition("#")[0]
+        if session and session not in read:
+            path = transcript.session_path(home, session)
+            turns = transcript.read(path) if path is not None else []
+            read[session] = {turn.message.source: turn.message for turn in turns}
+        message = read.get(session, {}).get(source)
+        if message is None:
+            yield CitedTurn(source=source, found=False)
+        else:
+            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)
 
 
 def _present(home: Home, entry_id: str) -> Lineage | None:
@@ -91,7 +113,7 @@ def _present(home: Home, entry_id: str) -> Lineage | None:
         place = place if entry is None else (path, entry)
     if place is None:
         return None
-    known = standings(found[False], found[True])
+    known = standings(found[False], found[True], around=entry_id)
     path, entry = place
     asked = None if known[entry_id].ended else proposals.find(home, entry_id)
     older = tuple(sorted(name for name, standing in known.items() if standing.by == entry_id))
@@ -123,19 +145,3 @@ def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
     texts = history.texts_at(home.root, [(f"{last.commit}^", last.file), (last.commit, last.file)])
     entry = next((entry for text in texts if (entry := parse(text).entry(entry_id)) is not None), None)
     return Lineage(id=entry_id, state="removed", path=last.file, entry=entry, events=(), turns=())
-
-
-def _turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
-    """Yield the turns that the entry's ``Sources`` name, in their order."""
-    read: dict[str, dict[str, transcript.Message]] = {}
-    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
-        session = source.rpartition("#")[0]
-        if session and session not in read:
-            path = transcript.session_path(home, session)
-            turns = transcript.read(path) if path is not None else []
-            read[session] = {turn.message.source: turn.message for turn in turns}
-        message = read.get(session, {}).get(source)
-        if message is None:
-            yield CitedTurn(source=source, found=False)
-        else:
-            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)

@@ -22,7 +22,9 @@ from agent_home.store.branch import own_branch
 from agent_home.store.closings import message_digest
 from agent_home.store.transcript import Message
 
-__all__ = ["A_DAY", "END", "LIVE", "give_past", "moment_of", "session_of", "talk"]
+__all__ = [
+    "A_DAY", "END", "LIVE", "commit_command", "file_command", "give_past", "moment_of", "run_git", "session_of", "talk",
+]  # fmt: skip
 
 #: The past ends here, whatever its length, so that a new session is as near to the last closings in every home.
 END = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -74,20 +76,20 @@ def talk(session: str, started: datetime, number: int) -> list[Message]:
 def give_past(home: Home, sessions: int) -> None:
     """Let *sessions* have been closed in *home*, which is new."""
     past = _Past()
-    head = _git(home, "rev-parse", "HEAD").strip()
-    branch = own_branch(home) or _git(home, "rev-parse", "--abbrev-ref", "HEAD").strip()
+    head = run_git(home, "rev-parse", "HEAD").strip()
+    branch = own_branch(home) or run_git(home, "rev-parse", "--abbrev-ref", "HEAD").strip()
     for number in range(sessions):
         _close(home, past, number, sessions, branch, head if number == 0 else "")
     files = {**past.daily, **{path: "".join(lines) for path, lines in past.ledgers.items()}, **_entry_files(home, past)}
-    past.stream += _commit(branch, f"Archive entries of {sessions} sessions", END)
+    past.stream += commit_command(branch, f"Archive entries of {sessions} sessions", END)
     for path, text in files.items():
-        past.stream += _file(path, text)
+        past.stream += file_command(path, text)
         (home.root / path).parent.mkdir(parents=True, exist_ok=True)
         (home.root / path).write_text(text, "utf-8")
     marks = home.machine / "past.marks"
-    _git(home, "fast-import", "--quiet", "--done", f"--export-marks={marks}", stdin=bytes(past.stream) + b"done\n")
-    _git(home, "read-tree", "HEAD")
-    _git(home, "update-index", "-q", "--refresh")
+    run_git(home, "fast-import", "--quiet", "--done", f"--export-marks={marks}", stdin=bytes(past.stream) + b"done\n")
+    run_git(home, "read-tree", "HEAD")
+    run_git(home, "update-index", "-q", "--refresh")
     commits = dict(line.split() for line in marks.read_text("ascii").splitlines())
     marks.unlink()
     rows = [json.dumps({**row, "commit": commits[f":{at}"]}) + "\n" for at, row in enumerate(past.record, 1)]
@@ -119,8 +121,8 @@ def _close(home: Home, past: _Past, number: int, sessions: int, branch: str, par
     fields = {"Evidence": "none", "Sources": closing.address, "Origin": "user"}
     past.entries.append((closing.date, Entry(id=entry_id, date=closing.date, title=text, fields=fields)))
     mark = f"mark :{number + 1}\n".encode()
-    past.stream += _commit(branch, f"Close session {closing.session}", started, mark, parent)
-    past.stream += _file(closing.path, section) + _file(ledger, json.dumps(row))
+    past.stream += commit_command(branch, f"Close session {closing.session}", started, mark, parent)
+    past.stream += file_command(closing.path, section) + file_command(ledger, json.dumps(row))
     past.record.append({"session": closing.session, "start": 0, "end": size, "ts": started.isoformat()})
 
 
@@ -146,7 +148,7 @@ def _entry_files(home: Home, past: _Past) -> dict[str, str]:
     return {MEMORY: memory.render(), **archive}
 
 
-def _commit(branch: str, message: str, at: datetime, mark: bytes = b"", parent: str = "") -> bytes:
+def commit_command(branch: str, message: str, at: datetime, mark: bytes = b"", parent: str = "") -> bytes:
     said = message.encode()
     start = f"from {parent}\n".encode() if parent else b""
     head = f"commit refs/heads/{branch}\n".encode() + mark
@@ -154,11 +156,11 @@ def _commit(branch: str, message: str, at: datetime, mark: bytes = b"", parent: 
     return head + said + b"\n" + start
 
 
-def _file(path: str, text: str) -> bytes:
+def file_command(path: str, text: str) -> bytes:
     data = text.encode()
     return f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
 
 
-def _git(home: Home, *arguments: str, stdin: bytes = b"") -> str:
+def run_git(home: Home, *arguments: str, stdin: bytes = b"") -> str:
     done = subprocess.run(["git", *arguments], cwd=home.root, input=stdin, check=True, capture_output=True)
     return done.stdout.decode()

@@ -6,7 +6,7 @@ import gc
 
 import click
 
-from .command import LazyGroup
+from .command import LazyGroup, no_colours
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -34,6 +34,7 @@ COMMANDS = {
     },
     "Look after memory": {
         "review": ("interfaces.cli.commands.review:review", "Decide about texts that wait for a person."),
+        "page": ("interfaces.cli.commands.page:page", "Show memory in a browser, to see and review it."),
         "evolve": ("interfaces.cli.commands.evolve:evolve", "Show recurring corrections and the rules they suggest."),
         "distill": ("interfaces.cli.commands.distill:distill", "Run the nightly maintenance."),
         "archive": ("interfaces.cli.commands.archive:archive", "Move entries that nobody uses to the archive."),
@@ -100,7 +101,31 @@ COMMANDS = {
 
 #: Names of commands of other tools, and the commands here that answer the same question.
 OTHER_NAMES = {
+    "add": ("remember", "log"),
+    "approve": ("review accept",),
+    "cat": ("fetch", "history"),
+    "create": ("init",),
+    "delete": ("forget", "archive"),
+    "find": ("search",),
+    "get": ("fetch", "context get"),
+    "grep": ("search",),
+    "health": ("doctor",),
+    "logs": ("events",),
+    "ls": ("list", "review list"),
+    "new": ("init",),
+    "note": ("remember",),
+    "query": ("search",),
+    "recall": ("search", "prompt"),
+    "remove": ("forget", "archive"),
+    "rm": ("forget", "archive"),
+    "save": ("remember", "log"),
+    "set": ("context set",),
     "show": ("history", "review show"),
+    "store": ("remember", "log"),
+    "undo": ("review undo", "revert"),
+    "update": ("sync", "pull"),
+    "view": ("fetch", "history"),
+    "write": ("remember", "log"),
 }
 
 
@@ -116,6 +141,7 @@ OTHER_NAMES = {
         ("Assemble the prompt for a first message", 'memory prompt --message "Which database do we use?"'),
     ),
 )
+@no_colours()
 @click.version_option(package_name="agent-home", prog_name="memory")
 def cli() -> None:
     """Keep the memory of an AI agent as a folder of Markdown in git, and make its prompt."""

@@ -7,25 +7,41 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from agent_home.visible import visible_line
 from agent_home.waiting import announce_wait
 
 from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
-from .render import write_line, write_text
+from .render import clear_progress, write_line, write_text
 from .surroundings import surroundings
 
-__all__ = ["Command", "Example", "Group", "LazyGroup"]
+__all__ = ["Command", "Example", "Group", "LazyGroup", "no_colours"]
 
 #: Options of most commands, which stand after the command's name.
 _SHARED_OPTIONS = ("--home", "--json", "--now")
+#: How alike a mistyped word and a command must be: "forget" is not offered for "get". Most commands that are offered.
+_LEAST_ALIKE, _MOST_SUGGESTED = 0.7, 3
 #: What the example does, and the command line.
 Example = tuple[str, str]
+
+
+def _without_colours(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.color = False
+
+
+def no_colours(*, hidden: bool = False) -> Callable[[Any], Any]:
+    """Return the decorator of ``--no-color``. It may stand before a subcommand and, *hidden* in the help, after it."""
+    return click.option(
+        "--no-color", is_flag=True, expose_value=False, is_eager=True, hidden=hidden, callback=_without_colours,
+        help="Print no colours. NO_COLOR and TERM=dumb do the same, and a pipe gets none.",
+    )  # fmt: skip
 
 
 class Command(click.Command):
@@ -60,9 +76,11 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def _suggestions(self, ctx: click.Context, name: str) -> list[str]:
-        """Return the commands spelled like *name*, else the subcommands of other groups that are called *name*."""
-        close = difflib.get_close_matches(name, self.list_commands(ctx))
-        return close or [path for path in self._subcommands(ctx) if path.split()[-1] == name]
+        """Return commands that begin like *name* or are spelled like it, else subcommands that are called *name*."""
+        known, folded = self.list_commands(ctx), name.casefold()
+        begun = [other for other in known if len(folded) > 1 and other.startswith(folded)]
+        own = begun or difflib.get_close_matches(folded, known, cutoff=_LEAST_ALIKE)
+        return own[:_MOST_SUGGESTED] or [path for path in self._subcommands(ctx) if path.split()[-1] == folded]
 
     def _subcommands(self, ctx: click.Context) -> Iterator[str]:
         for name in self.list_commands(ctx):
@@ -95,7 +113,24 @@ class LazyGroup(Group):
         return list(self._targets)
 
     def _suggestions(self, ctx: click.Context, name: str) -> list[str]:
-        return list(self.other_names.get(name, ())) or super()._suggestions(ctx, name)
+        return list(self.other_names.get(name.casefold(), ())) or super()._suggestions(ctx, name) or self._about(name)
+
+    def _about(self, word: str) -> list[str]:
+        """Return the commands whose summary has *word*, if they are few: a word of all of them says nothing."""
+        stem = word.casefold().removesuffix("s")
+        found = [
+            name
+            for section in self.sections.values()
+            for name, (_, summary) in section.items()
+            if stem in {other.strip(".,").removesuffix("s") for other in summary.casefold().split()}
+        ]
+        return found if len(found) <= _MOST_SUGGESTED else []
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return commands that begin with *incomplete*, without importing one, and else the options of the group."""
+        named = (item for section in self.sections.values() for item in section.items())
+        found = [CompletionItem(name, help=told) for name, (_, told) in named if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         target = self._targets.get(cmd_name)
@@ -128,6 +163,7 @@ class LazyGroup(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         announce_wait.set(_announce_wait)
+        ctx.call_on_close(clear_progress)
         if logging.lastResort is not None:
             logging.lastResort.setFormatter(_LineFormatter("memory: %(message)s"))
         try:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from agent_home.clock import now, parse_time
 from agent_home.consent.settings_in_effect import accept_settings, settings_digest
@@ -22,8 +23,9 @@ from agent_home.home import Home, find_home
 from agent_home.last_manifest import with_last_manifest
 from agent_home.settings import MANIFEST, load_manifest
 
-from .command import Command, Example
-from .render import write_json, write_line, write_text
+from .columns import Span
+from .command import Command, Example, no_colours
+from .render import write_json, write_line, write_spans, write_text
 from .surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -61,6 +63,12 @@ class Invocation:
 
         return home_models(home, surroundings().environ, self.warn)
 
+    def clock(self) -> Callable[[], datetime]:
+        """Return what gives the time of each step of a long command: ``--now`` if it was given, else the present."""
+        context = click.get_current_context()
+        fixed = context.get_parameter_source("moment") is ParameterSource.COMMANDLINE
+        return (lambda: self.moment) if fixed else now
+
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
         """Print *data* as one JSON document under ``--json``, else each of *lines* as one line for a person."""
         if self.as_json:
@@ -68,6 +76,14 @@ class Invocation:
             return
         for line in lines:
             write_line(line)
+
+    def show_spans(self, data: Mapping[str, Any], lines: Iterable[Sequence[Span]]) -> None:
+        """Print *data* as one JSON document under ``--json``, else each of *lines* with its colours."""
+        if self.as_json:
+            write_json(data, indent=2)
+            return
+        for spans in lines:
+            write_spans(spans)
 
     def show_text(self, data: Mapping[str, Any] | Callable[[], Mapping[str, Any]], text: str) -> None:
         """Print *data* as one JSON document under ``--json``, else *text*, which may have several lines."""
@@ -146,7 +162,9 @@ def _json_and_now(function: Callable[..., Any]) -> Callable[..., Any]:
     add_now = click.option(
         "--now", "moment", metavar="TIME", callback=_moment, help="Use this ISO 8601 time as the present."
     )
-    return add_json(add_now(function))
+    add_no_colours = no_colours(hidden=True)
+    decorated: Callable[..., Any] = add_json(add_now(add_no_colours(function)))
+    return decorated
 
 
 def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime:

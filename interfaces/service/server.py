@@ -32,6 +32,7 @@ from .http.jobs import Jobs
 from .http.problem import LOGGER
 from .http.request_limits import LimitedConnection
 from .http.session_endpoints import start_left_closings
+from .page_server import local_address
 from .settings import ServeSettings
 
 __all__ = ["AlreadyServed", "serve"]
@@ -82,13 +83,18 @@ def serve(
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(_listening(home)) for home in homes]
         by_address = {made.getsockname(): home for made, home in zip(sockets, homes, strict=True)}
+        address = ""
         if port is not None:
             sockets.append(stack.enter_context(socket.create_server(port, backlog=_BACKLOG)))
+            address = local_address(sockets[-1])
         ready()
         callers = Callers(by_address, hosts=hosts, per_minute=settings.requests_per_minute)
         jobs = Jobs()
         config = uvicorn.Config(
-            application(callers, activity, jobs=jobs, max_body_bytes=settings.max_body_bytes),
+            application(
+                callers, activity, jobs=jobs, max_body_bytes=settings.max_body_bytes,
+                address=address,
+            ),
             log_level="warning", access_log=False, lifespan="off", ws="none",
             server_header=False, timeout_graceful_shutdown=_GRACE_S, http=LimitedConnection,
         )  # fmt: skip

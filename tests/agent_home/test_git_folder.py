@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,22 @@ def test_a_folder_elsewhere_names_its_work_tree(tmp_path: Path, written: str) ->
     ):
         config.write_text(f"[core]\n\t{other}\n")
         assert git_folder(tmp_path / "home") is None
+
+
+@pytest.mark.parametrize("name", ["it's #1; new", 'a "b"', "back\\slash", " blank ", "tab\there", "é\u2028\x85"])
+def test_a_folder_elsewhere_names_a_work_tree_that_git_has_to_quote(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    git(tmp_path / name, "init", "-q", "--separate-git-dir", str(tmp_path / "apart.git"))
+    git(tmp_path / name, "config", "core.worktree", f"../{name}")
+    assert git_folder(tmp_path / name) == tmp_path / "apart.git"
+
+
+@pytest.mark.parametrize("line", ['worktree = {}"', "[{}", '[core]worktree={}"', "worktree{}"])
+def test_a_hostile_configuration_takes_no_time(tmp_path: Path, line: str) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "apart.git").mkdir()
+    (tmp_path / "home/.git").write_text("gitdir: ../apart.git\n")
+    (tmp_path / "apart.git/config").write_text(f"[core]\n{line.format(' ' * 900_000)}\n")
+    before = time.process_time()
+    assert git_folder(tmp_path / "home") is None
+    assert time.process_time() - before < 1

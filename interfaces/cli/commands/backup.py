@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,19 +16,19 @@ from ...counts import counted
 from ..command import Command
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, home_command, options
-from ..render import write_progress
+from ..progress import ProgressMeter
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from agent_home.backup.making import BackupProgress, BackupReport
+    from agent_home.backup.manifest import BackupRepository
     from agent_home.backup.restoring import RestoredHome
     from agent_home.backup.verification import VerifiedBackup
 
 __all__ = ["backup", "restore_home"]
 
 _FOLDER = click.Path(path_type=Path)
-#: Seconds between two lines of progress, and damaged files that a person is shown.
-_BETWEEN_S = 0.2
+#: Damaged files that a person is shown.
 _MAX_LINES = 30
 
 
@@ -51,16 +48,16 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     """Copy the whole home into a folder, or check the copy.
 
     An earlier copy in DIR is brought up to date. The copy has everything that git does not carry as well: transcripts,
-    outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes. Only what changed is
-    copied. What the home has lost or forgotten leaves the copy too. A backup that is killed, or finds the disk full,
-    leaves the earlier one as it was.
+    outputs, checkpoints, quarantine, the audit, uncommitted edits, all branches and stashes, and the repositories
+    inside the home, such as shared projects. Only what changed is copied. What the home has lost or forgotten leaves
+    the copy too. A backup that is killed, or finds the disk full, leaves the earlier one as it was.
 
     DIR is a new folder, or one with a backup of this home. It lies outside of the home, best on another disk. Its
     files are readable by you alone and are not encrypted. The search index is not copied, because it is made again.
     `memory restore-home` makes a home of the copy.
 
     With --verify the exit code is 1 when a file of the backup is damaged or missing. Without it, the exit code is 1
-    when a file of the home could not be read.
+    when a file or a repository of the home could not be read.
     """
     folder = surroundings().folder / folder.expanduser()
     if verify and dry_run:
@@ -68,8 +65,7 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     if verify:
         from agent_home.backup.verification import verify_backup
 
-        with _progress() as progress:
-            checked = verify_backup(folder, progress=progress)
+        checked = verify_backup(folder, progress=_progress())
         invocation.show({"folder": str(folder), **damage_answer(checked)}, _checked_lines(checked))
         context.exit(FINDINGS if checked.damaged else 0)
     from agent_home.backup.making import backup as back_up
@@ -78,8 +74,7 @@ def backup(context: click.Context, invocation: Invocation, folder: Path, *, veri
     home = invocation.home
     if not dry_run:
         settle_hot_state(home)
-    with _progress() as progress:
-        report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=progress)
+    report = back_up(home, folder, now=invocation.moment, dry_run=dry_run, progress=_progress())
     for item in report.left_out:
         invocation.warn(f"{item.path} is not in the backup: {item.reason}")
     invocation.show({**backup_answer(report), "dry_run": dry_run}, _report_lines(report, dry_run=dry_run))
@@ -119,8 +114,7 @@ def restore_home(
     here = surroundings().folder
     folder, root = here / folder.expanduser(), here / root.expanduser()
     try:
-        with _progress() as progress:
-            done = restore(folder, root, dry_run=dry_run, partial=partial, progress=progress)
+        done = restore(folder, root, dry_run=dry_run, partial=partial, progress=_progress())
     except BackupDamaged as error:
         if not (invocation.as_json and error.files):
             raise
@@ -134,25 +128,10 @@ def restore_home(
     context.exit(FINDINGS if done.missing else 0)
 
 
-@contextmanager
-def _progress() -> Iterator[BackupProgress | None]:
-    """Yield what says on a terminal how far the work is, or ``None`` where nobody reads it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    told, line = 0.0, ""
-
-    def progress(step: str, files: int, size: int) -> None:
-        nonlocal told, line
-        if time.monotonic() - told >= _BETWEEN_S:
-            told, line = time.monotonic(), f"{step}: {files} files, {_megabytes(size)}".ljust(len(line))
-            write_progress(line, done=False)
-
-    try:
-        yield progress
-    finally:
-        if line:
-            write_progress(line, done=True)
+def _progress() -> BackupProgress:
+    """Return what says on a terminal how far the work is."""
+    meter = ProgressMeter()
+    return lambda step, files, size: meter(f"{step}, files", files, note=_megabytes(size))
 
 
 def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:
@@ -162,6 +141,8 @@ def _report_lines(report: BackupReport, *, dry_run: bool) -> Iterator[str]:
         f"{report.folder}: {report.new} files new, {report.unchanged} unchanged, {report.removed} removed, "
         f"{would} {_megabytes(report.written)} of {_megabytes(manifest.bytes)}"
     )
+    if manifest.repositories:
+        yield f"  with {counted(len(manifest.repositories), 'repository', 'repositories')} inside the home"
     if report.mended:
         yield f"  {counted(report.mended, 'damaged copy', 'damaged copies')} in the folder made whole again"
     if dry_run:
@@ -172,6 +153,8 @@ def _checked_lines(checked: VerifiedBackup) -> Iterator[str]:
     manifest = checked.manifest
     said = f"{checked.folder}: {len(manifest.files)} files of {manifest.name}, {_megabytes(manifest.bytes)}"
     yield f"{said}, made {manifest.made}{'' if manifest.own else ' on another machine or by another user'}"
+    if manifest.repositories:
+        yield f"  with {counted(len(manifest.repositories), 'repository', 'repositories')} inside the home"
     if not checked.damaged:
         yield "every file was read and is what was backed up"
         return
@@ -191,10 +174,28 @@ def _restored_lines(done: RestoredHome, *, dry_run: bool) -> Iterator[str]:
         yield "  The backup was made on another machine, or by another user. Consents and keys of that machine do not"
         yield "  count here: see `memory trust` and `memory review`. `memory guard scan --history` screens everything"
     for name, address in manifest.remotes.items():
-        words = shlex.join(["git", "-C", str(done.root), "remote", "add", "--", name, address])
-        yield f"  The home had the remote {name}: {words}"
+        yield f"  The home had the remote {name}: {_remote_added(done.root, name, address)}"
+    left_out = {file.path for file in done.missing}
+    for place, repository in manifest.repositories.items():
+        if left_out.isdisjoint({f"{place}/.git", *(pack.path for pack in repository.packs)}):
+            yield from _repository_lines(done.root, repository)
     if not dry_run:
         yield f"Next: memory doctor --home {done.root}"
+
+
+def _repository_lines(home: Path, repository: BackupRepository) -> Iterator[str]:
+    """Yield how a person gives a repository inside the home the addresses that it had."""
+    place = repository.place
+    for name, address in repository.remotes.items():
+        yield f"  {place} had the remote {name}: {_remote_added(home / place, name, address)}"
+    if repository.url:
+        setting = f"submodule.{repository.name}.url"
+        words = shlex.join(["git", "-C", str(home / repository.of), "config", setting, repository.url])
+        yield f"  {place} is a submodule from {repository.url}: {words}"
+
+
+def _remote_added(root: Path, name: str, address: str) -> str:
+    return shlex.join(["git", "-C", str(root), "remote", "add", "--", name, address])
 
 
 def _megabytes(count: int) -> str:

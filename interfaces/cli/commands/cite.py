@@ -8,6 +8,7 @@ import click
 
 from ...answers import cited_answer
 from ...indexing import index_changes
+from ..completion import entries, sessions
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ __all__ = ["cite"]
         ("Name the session that used two entries", "memory cite KD-7F3A LL-2M0Q --session s-1a2b"),
     ),
 )
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--session", default="", metavar="SESSION", help="The session that used the entries.")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...", shell_complete=entries)
+@click.option(
+    "--session", default="", metavar="SESSION", shell_complete=sessions, help="The session that used the entries."
+)
 def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
     """Record that entries were useful.
 

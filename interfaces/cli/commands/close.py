@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ...answers import closed_all_answer, closed_answer
 from ...indexing import index_changes
+from ..completion import sessions
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from ..surroundings import surroundings
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ _PAST = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded
         ("Close a session again after its commit was reverted", "memory close s-1a2b --again"),
     ),
 )
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=sessions)
 @click.option("--all", "every", is_flag=True, help="Close every session with new turns, oldest first.")
 @click.option("--again", is_flag=True, help="Close turns again whose closing was reverted in git.")
 @click.pass_context
@@ -57,12 +58,13 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     home = invocation.home
     failed: Sequence[ClosingFailure] = ()
     absent = ""
+    meter = ProgressMeter()
     if every:
         done = close_all(
             home,
             now=invocation.moment,
             models=invocation.models(home),
-            progress=_progress(invocation),
+            progress=lambda session, number, total: meter("sessions closed", number - 1, total, note=session),
         )
         closed, failed, absent = done.closed, done.failed, done.absent
     else:
@@ -76,7 +78,9 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
                 again=again,
             ),
         )
-    problems: Sequence[str] = index_changes(home, invocation.warn) if any(outcome.commit for outcome in closed) else ()
+    problems: Sequence[str] = (
+        index_changes(home, invocation.warn, meter) if any(outcome.commit for outcome in closed) else ()
+    )
     problems = [
         *problems,
         *([absent] if absent else []),
@@ -90,14 +94,6 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     )
     quarantined = any(outcome.quarantined for outcome in closed)
     context.exit(FINDINGS if failed or quarantined or absent else 0)
-
-
-def _progress(invocation: Invocation) -> Any:
-    def show(session: str, number: int, total: int) -> None:
-        if total > 1 and surroundings().err.isatty():
-            invocation.warn(f"closing {number} of {total}: {session}")
-
-    return show
 
 
 def _lines(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_home.visible import visible_line
-
 from ...counts import counted
 from ...indexing import index_changes
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,9 +57,8 @@ def distill(context: click.Context, invocations: Sequence[Invocation], dry_run: 
     --dry-run shows the home as it is, without the entries that unclosed sessions would add. The exit code is 1 when
     something failed or the guard quarantined a text. A home that fails does not stop the others.
     """
-    with _progress(invocations) as progress:
-        alone = len(invocations) == 1
-        results = [_maintain(invocation, progress, apply=not dry_run, alone=alone) for invocation in invocations]
+    progress, alone = _progress(len(invocations)), len(invocations) == 1
+    results = [_maintain(invocation, progress, apply=not dry_run, alone=alone) for invocation in invocations]
     for result in results:
         for problem in _problems(result):
             invocations[0].warn(f"{result.home}: {problem}" if len(results) > 1 else problem)
@@ -98,28 +94,10 @@ def _maintain(
         return _HomeResult(home=name, error=" ".join(str(error).split()))
 
 
-@contextmanager
-def _progress(invocations: Sequence[Invocation]) -> Iterator[Callable[[str, str, int, int], None]]:
-    """Show a progress bar for each step on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _home, _step, _at, _total: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-
-        def show(home: str, step: str, at: int, total: int) -> None:
-            line = visible_line(f"{home} {step}" if len(invocations) > 1 else step)
-            task = tasks.get(line)
-            if task is None:
-                task = tasks[line] = progress.add_task(escape(line), total=total)
-            progress.update(task, completed=at, total=total)
-
-        yield show
+def _progress(homes: int) -> Callable[[str, str, int, int], None]:
+    """Return what says on a terminal how far each step is."""
+    meter = ProgressMeter()
+    return lambda home, step, at, total: meter(f"{home} {step}" if homes > 1 else step, at, total)
 
 
 def _problems(result: _HomeResult) -> list[str]:

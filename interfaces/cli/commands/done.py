@@ -6,6 +6,7 @@ import click
 
 from ...answers import finished_answer
 from ...indexing import index_changes
+from ..completion import entries
 from ..invocation import Invocation, home_command
 
 __all__ = ["done"]
@@ -19,7 +20,7 @@ __all__ = ["done"]
         ("Only show what would be written", "memory done OT-7F3A --dry-run"),
     ),
 )
-@click.argument("entry_id", metavar="ID")
+@click.argument("entry_id", metavar="ID", shell_complete=entries)
 @click.option("--how", default="", metavar="TEXT", help="Short remark on how it ended.")
 @click.option("--dry-run", is_flag=True, help="Show the new state and write nothing.")
 def done(invocation: Invocation, entry_id: str, how: str, dry_run: bool) -> None:

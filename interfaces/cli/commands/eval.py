@@ -131,7 +131,7 @@ def _measured(
     from recall.settings import RecallSettings
 
     from ...indexing import home_embedder
-    from .sync import progress_meter
+    from ..progress import ProgressMeter
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
@@ -146,7 +146,7 @@ def _measured(
         ks=depths,
         layers=layers,
         grain=grain,
-        progress=progress_meter(),
+        progress=ProgressMeter(),
     )
     for problem in report.degraded:
         invocation.warn(problem)

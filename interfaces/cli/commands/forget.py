@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...counts import counted
+from ..completion import entries
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..render import write_line
@@ -44,7 +45,7 @@ _KINDS = {
         ("Erase a text without leaving it in the shell's history", "memory forget - --apply --purge < text.txt"),
     ),
 )
-@click.argument("text", metavar="ID|TEXT|-")
+@click.argument("text", metavar="ID|TEXT|-", shell_complete=entries)
 @click.option("--apply", "do_it", is_flag=True, help="Erase it (default: only list the places).")
 @click.option("--purge", is_flag=True, help="Rewrite git's history without it as well, on every branch.")
 @click.option("--exact-id", is_flag=True, help="TEXT is an identifier: match it exactly and as a whole word.")

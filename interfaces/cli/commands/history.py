@@ -10,6 +10,7 @@ import click
 from agent_home.visible import revealed
 
 from ...answers import lineage_answer
+from ..completion import entries
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _MAX_TURN_CHARS = 300
         ("Print them as JSON, with the turns in full", "memory history KD-7F3A --json"),
     ),
 )
-@click.argument("entry_id", metavar="ID")
+@click.argument("entry_id", metavar="ID", shell_complete=entries)
 def history(invocation: Invocation, entry_id: str) -> None:
     """Show where an entry comes from.
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...answers import imported_answer, ingested_answer
+from ...counts import counted
 from ...indexing import index_changes
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from agent_home.imports import ImportReport
@@ -70,7 +72,8 @@ def chat(context: click.Context, invocation: Invocation, files: tuple[Path, ...]
     """
     from agent_home.imports import import_chat
 
-    _show(context, invocation, import_chat(invocation.home, files, now=invocation.moment), other="session")
+    done = import_chat(invocation.home, files, now=invocation.moment, progress=_progress())
+    _show(context, invocation, done, other="session")
 
 
 @home_command(
@@ -98,7 +101,8 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
         copied = copy_notes(home, "claude-code", folder.parent.name, folder, now=invocation.moment)
         if copied:
             invocation.warn(f"notes copied: {', '.join(copied)}")
-    _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
+    done = import_claude_code(home, paths, now=invocation.moment, progress=_progress())
+    _show(context, invocation, done, other="chat")
 
 
 @home_command(
@@ -138,7 +142,8 @@ def _host_command(host: str, product: str, files: str, folder: str) -> click.Com
         import agent_home.imports
 
         read = {"codex": agent_home.imports.import_codex, "gemini": agent_home.imports.import_gemini}[host]
-        _show(context, invocation, read(invocation.home, paths, now=invocation.moment), other="chat")
+        done = read(invocation.home, paths, now=invocation.moment, progress=_progress())
+        _show(context, invocation, done, other="chat")
 
     command.help = (
         f"Import session files of {product}.\n\nPATH is a file, or a folder with {files} files at any depth. The exit "
@@ -152,6 +157,12 @@ gemini = _host_command("gemini", "Gemini CLI", "session-*.jsonl and session-*.js
 
 for _command in (chat, claude_code, codex, gemini, configmap):
     import_.add_command(_command)
+
+
+def _progress() -> Callable[[int, int, int], None]:
+    """Return what says on a terminal how many messages were read, and of how many files."""
+    meter = ProgressMeter()
+    return lambda done, files, messages: meter("messages", messages, note=f"{done} of {counted(files, 'file')}")
 
 
 def _show(context: click.Context, invocation: Invocation, done: ImportReport, *, other: str) -> None:
@@ -181,7 +192,7 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport, *,
     if done.quarantined:
         count = len(done.quarantined)
         invocation.warn(f"texts that the guard quarantined: {count}. `memory review list` lists them")
-    degraded = index_changes(invocation.home, invocation.warn) if done.messages else []
+    degraded = index_changes(invocation.home, invocation.warn, ProgressMeter()) if done.messages else []
     for problem in degraded:
         invocation.warn(problem)
     invocation.show({**imported_answer(done), "degraded": degraded}, _lines(done))

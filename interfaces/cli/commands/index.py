@@ -11,7 +11,8 @@ from ...indexing import home_embedder
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import progress_meter, report_data, report_lines, warn_about
+from ..progress import ProgressMeter
+from .sync import report_data, report_lines, warn_about
 
 __all__ = ["index", "reindex"]
 
@@ -34,9 +35,7 @@ def reindex(invocation: Invocation) -> None:
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    report = rebuild(
-        home, settings, home_embedder(home, invocation.warn, build_missing=True), progress=progress_meter()
-    )
+    report = rebuild(home, settings, home_embedder(home, invocation.warn, build_missing=True), progress=ProgressMeter())
     warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
 

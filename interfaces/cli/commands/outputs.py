@@ -12,11 +12,14 @@ import click
 
 from agent_home.errors import HomeError
 from agent_home.storage import open_file
+from agent_home.visible import revealed
 
 from ...answers import content_answer, output_answer, output_stats_answer, pruned_answer
 from ...counts import counted
+from ..columns import cells, fitted, wrapped
 from ..invocation import Invocation, home_command
-from ..render import write_progress
+from ..progress import ProgressMeter
+from ..render import line_width
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -27,9 +30,8 @@ __all__ = ["fetch", "list_", "log", "prune", "refs", "stats"]
 #: Copied from ``agent_home.outputs.entry``, so that ``--help`` stays quick. A test compares them.
 TYPES = ("transcript", "output", "summary", "context", "chunk")
 _READ_BYTES = 1 << 20
-_PROGRESS_BYTES = 16 << 20
-_WIDTH = 88
 _TYPE = click.Choice(TYPES)
+_DETAILS = click.option("--details", is_flag=True, help="Also print when and where each was made, and its summary.")
 
 
 @home_command(
@@ -149,12 +151,13 @@ def _on_terminal(data: bytes) -> bytes:
 @click.option("--directory", default="", metavar="DIR", help="Only outputs about this folder and what is below it.")
 @click.option("--session", default="", metavar="NAME", help="Only outputs of this session.")
 @click.option("--tool", default="", metavar="NAME", help="Only outputs of this tool.")
-def list_(invocation: Invocation, limit: int, **wanted: Any) -> None:
+@_DETAILS
+def list_(invocation: Invocation, limit: int, details: bool, **wanted: Any) -> None:
     """List stored outputs, newest first.
 
     Records that are damaged are counted on standard error.
     """
-    _show_list(invocation, wanted, limit)
+    _show_list(invocation, wanted, limit, details=details)
 
 
 @home_command(
@@ -167,7 +170,8 @@ def list_(invocation: Invocation, limit: int, **wanted: Any) -> None:
 @click.option("--checkpoint", default="", metavar="ID", help="Outputs of this checkpoint.")
 @click.option("--directory", default="", metavar="DIR", help="Outputs about this folder and what is below it.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most references.")
-def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int) -> None:
+@_DETAILS
+def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int, details: bool) -> None:
     """List the outputs of a checkpoint or of a folder.
 
     Those of a checkpoint are the ones that it refers to, and those that were stored for it. ckpt-latest is the newest
@@ -176,13 +180,13 @@ def refs(invocation: Invocation, checkpoint: str, directory: str, limit: int) ->
     if bool(checkpoint) == bool(directory):
         raise click.UsageError("name --checkpoint ID or --directory DIR")
     if not checkpoint:
-        _show_list(invocation, {"directory": directory}, limit)
+        _show_list(invocation, {"directory": directory}, limit, details=details)
         return
     from agent_home.checkpoints.referring import outputs_of_checkpoint
 
     damaged: list[HomeError] = []
     found = outputs_of_checkpoint(invocation.home, checkpoint, limit=limit, on_damaged=damaged.append)
-    _show_outputs(invocation, list(found), damaged)
+    _show_outputs(invocation, list(found), damaged, details=details)
 
 
 @home_command("stats", examples=(("Count outputs and what they take", "memory stats"),))
@@ -244,34 +248,29 @@ def _folder(name: str) -> str:
 
 
 def _progress() -> Callable[[int], None]:
-    """Return what says on a terminal how much was stored, every few megabytes."""
-    if not sys.stderr.isatty():
-        return lambda _bytes: None
-    told = 0
-
-    def progress(count: int) -> None:
-        nonlocal told
-        if count - told >= _PROGRESS_BYTES:
-            told = count
-            write_progress(f"stored {_megabytes(count)}", done=False)
-
-    return progress
+    """Return what says on a terminal how much was stored."""
+    meter = ProgressMeter()
+    return lambda count: meter("megabytes stored", count // 1_000_000)
 
 
-def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int) -> None:
+def _show_list(invocation: Invocation, wanted: Mapping[str, Any], limit: int, *, details: bool) -> None:
     from agent_home.outputs.reading import OutputFilter, outputs
 
     given = {name: value or "" for name, value in wanted.items()}
     given["directory"] = _folder(given.get("directory", ""))
     damaged: list[HomeError] = []
     listed = outputs(invocation.home, OutputFilter(**given), limit=limit, on_damaged=damaged.append)
-    _show_outputs(invocation, list(listed), damaged)
+    _show_outputs(invocation, list(listed), damaged, details=details)
 
 
-def _show_outputs(invocation: Invocation, found: Sequence[StoredOutput], damaged: Sequence[HomeError]) -> None:
+def _show_outputs(
+    invocation: Invocation, found: Sequence[StoredOutput], damaged: Sequence[HomeError], *, details: bool
+) -> None:
     _warn_of_damaged(invocation, len(damaged))
-    lines = [_line(output) for output in found] or ["no output fits"]
-    invocation.show({"outputs": [output_answer(output) for output in found], "damaged": len(damaged)}, lines)
+    width = line_width()
+    lines = [line for output in found for line in (_line(output, width), *(_more(output, width) if details else ()))]
+    data = {"outputs": [output_answer(output) for output in found], "damaged": len(damaged)}
+    invocation.show(data, lines or ["no output fits"])
 
 
 def _warn_of_damaged(invocation: Invocation, count: int) -> None:
@@ -279,10 +278,26 @@ def _warn_of_damaged(invocation: Invocation, count: int) -> None:
         invocation.warn(f"{counted(count, 'record is', 'records are')} damaged: memory doctor")
 
 
-def _line(output: StoredOutput) -> str:
+def _line(output: StoredOutput, width: int) -> str:
     label = " ".join(filter(None, (output.tool or ",".join(output.tags), output.headline)))
     author = f"by {output.author}, " if output.author else ""
-    return f"{output.id}: {author}{label[:_WIDTH]} ({output.tokens} tokens)"
+    size = f" ({output.tokens} tokens)"
+    return f"{output.id}: {fitted(author + label, max(width - cells(output.id) - 2 - cells(size), 8))}{size}"
+
+
+def _more(output: StoredOutput, width: int) -> Iterator[str]:
+    """Yield what a line of a list has no room for."""
+    ended = "" if output.exit_code is None else f", exit code {output.exit_code}"
+    for name, value in (
+        ("made", f"{output.ts[:19]}, {output.type}{ended}"),
+        ("session", output.session),
+        ("tags", ", ".join(output.tags)),
+        ("folder", output.directory),
+        ("command", output.command),
+        ("summary", output.summary),
+    ):
+        for number, line in enumerate(wrapped(revealed(value).expandtabs(), width - 11) if value else ()):
+            yield f"  {name if not number else '':8} {line}"
 
 
 def _stats_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from agent_home.audience import Audience
 
+from ..completion import sessions
 from ..invocation import Invocation, home_command
-from ..render import write_line
+from ..receipt_table import receipt_table
+from ..render import line_width, write_spans
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from assembler.receipt import Receipt
-
-__all__ = ["prompt", "receipt_lines"]
+__all__ = ["prompt"]
 
 
 @home_command(
     "prompt",
     examples=(
         ("Assemble the prompt for a first message", 'memory prompt --message "Which database do we use?"'),
-        ("Print it and the reason for every cut", "memory prompt --explain"),
+        ("Print it and the reasons for what is cut", "memory prompt --explain"),
         ("Continue a session in a small context window", "memory prompt --resume s-1a2b --window 32000"),
         ("Show the prompt of three commits ago", "memory prompt --at HEAD~3"),
     ),
@@ -36,10 +32,25 @@ __all__ = ["prompt", "receipt_lines"]
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
-@click.option("--session", default="", metavar="ID", help="Session that will use the prompt. It is not recalled.")
-@click.option("--resume", default="", metavar="ID", help="Session to continue. Its summary takes some 600 tokens.")
+@click.option(
+    "--session",
+    default="",
+    metavar="ID",
+    shell_complete=sessions,
+    help="Session that will use the prompt. It is not recalled.",
+)
+@click.option(
+    "--resume",
+    default="",
+    metavar="ID",
+    shell_complete=sessions,
+    help="Session to continue. Its summary takes some 600 tokens.",
+)
 @click.option("--at", default="", metavar="REV", help="Revision whose prompt to show, as on the day of its commit.")
-@click.option("--explain", is_flag=True, help="Also print the receipt as a table on standard error.")
+@click.option("--explain", is_flag=True, help="Also print a summary of the receipt on standard error.")
+@click.option(
+    "--details", is_flag=True, help="Like --explain, with every entry and passage, and the time of each layer."
+)
 def prompt(
     invocation: Invocation,
     message: str,
@@ -50,6 +61,7 @@ def prompt(
     resume: str,
     at: str,
     explain: bool,
+    details: bool,
 ) -> None:
     """Assemble the system prompt and print it.
 
@@ -75,9 +87,9 @@ def prompt(
     receipt = prompt_for(home, request)
     for problem in receipt.degraded:
         invocation.warn(problem)
-    if explain:
-        for line in receipt_lines(receipt):
-            write_line(line, error=True)
+    if explain or details:
+        for spans in receipt_table(receipt, width=line_width(error=True), details=details):
+            write_spans(spans, error=True)
     invocation.show_text(receipt.as_dict, receipt.text.rstrip("\n"))
 
 
@@ -87,26 +99,3 @@ def _day_of(invocation: Invocation, revision: str) -> datetime:
 
     on_command_line = click.get_current_context().get_parameter_source("moment") is ParameterSource.COMMANDLINE
     return invocation.moment if on_command_line else commit_time(invocation.home, revision)
-
-
-def receipt_lines(receipt: Receipt) -> Iterator[str]:
-    """Yield the receipt as a table, in lines."""
-    yield (
-        f"{receipt.tokens} of {receipt.budget} tokens (tier {receipt.tier}, window {receipt.window}): "
-        f"{receipt.advice}. Stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"
-    )
-    if receipt.unchanged_prefix_tokens is not None:
-        yield f"unchanged since the last prompt: {receipt.unchanged_prefix_tokens} leading tokens"
-    yield f"{'section':22} {'tokens':>7} {'of':>7}  action   reason"
-    for section in receipt.sections:
-        yield (
-            f"{section.name:22} {section.tokens:7} {section.full_tokens:7}  {section.action:8} {section.reason}"
-        ).rstrip()
-    yield f"{'layer':22} {'tokens':>7} {'ms':>9}"
-    for name, layer in receipt.layers.items():
-        yield f"{name:22} {layer.tokens:7} {layer.ms:9.2f}  {'. '.join(layer.degraded)}".rstrip()
-    yield f"{'loading':22} {'':7} {receipt.load_ms:9.2f}"
-    yield f"{'entry or passage':34} {'score':>7} {'tokens':>7}  action   reason"
-    for entry in receipt.entries:
-        score = f"{entry.score:7.3f}" if entry.score is not None else " " * 7
-        yield f"{entry.id:34} {score} {entry.tokens:7}  {entry.action:8} {entry.reason}"

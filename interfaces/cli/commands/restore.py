@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ...indexing import index_changes
+from ..completion import archived_entries
 from ..invocation import Invocation, home_command
 
 __all__ = ["restore"]
@@ -17,7 +18,7 @@ __all__ = ["restore"]
         ("Restore it", "memory restore KD-7F3A"),
     ),
 )
-@click.argument("entry_id", metavar="ID")
+@click.argument("entry_id", metavar="ID", shell_complete=archived_entries)
 def restore(invocation: Invocation, entry_id: str) -> None:
     """Bring an archived entry back to MEMORY.md.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..completion import sessions
 from ..invocation import Invocation, home_command
 
 __all__ = ["resume"]
@@ -16,7 +17,7 @@ __all__ = ["resume"]
         ("Summarize it in at most 300 tokens", "memory resume s-1a2b --tokens 300"),
     ),
 )
-@click.argument("session")
+@click.argument("session", shell_complete=sessions)
 @click.option("--tokens", default=0, metavar="N", help="Limit in tokens (default: the setting, 600).")
 def resume(invocation: Invocation, session: str, tokens: int) -> None:
     """Summarize a session so that it can be continued.

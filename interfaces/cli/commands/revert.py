@@ -11,6 +11,7 @@ import click
 from agent_home.visible import revealed
 
 from ...indexing import index_changes
+from ..completion import entries
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _UNDOING = {
         ("Revert the last change of the entry", "memory revert KD-7F3A --apply"),
     ),
 )
-@click.argument("entry_id", metavar="ID")
+@click.argument("entry_id", metavar="ID", shell_complete=entries)
 @click.option("--apply", "applied", is_flag=True, help="Revert it (default: only show what would change).")
 def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
     """Undo the last change of one entry.

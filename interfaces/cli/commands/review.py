@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,12 @@ from agent_home.visible import revealed
 
 from ...answers import waiting_answer
 from ...indexing import index_changes
+from ..columns import Span, cells, fitted, wrapped
 from ..command import Command, Group
+from ..completion import decided_texts, waiting_texts
 from ..invocation import Invocation, options
 from ..person import person_if_known, person_option, the_person
+from ..render import line_width
 
 if TYPE_CHECKING:
     from agent_home.screening.review_ledger import Decision
@@ -23,34 +27,47 @@ if TYPE_CHECKING:
 
 __all__ = ["review"]
 
+#: Ids of other machines may be longer. They do not push the columns of the others to the right.
+_MOST_ID_CHARS = 16
+
 
 @click.group(
     "review",
     cls=Group,
     invoke_without_command=True,
     examples=(
-        ("List what waits", "memory review"),
-        ("Read one proposal, then accept it", "memory review show KD-7F3A"),
+        ("Decide about one text after another, at a terminal", "memory review"),
+        ("List what waits", "memory review list"),
         ("Accept every proposal of low risk", "memory review accept --tier low"),
+        ("Take the last decision back", "memory review undo"),
     ),
 )
+@person_option
 @options
 @click.pass_context
-def review(context: click.Context, invocation: Invocation) -> None:
+def review(context: click.Context, invocation: Invocation, person: str) -> None:
     """Decide about texts that wait for a person.
 
+    Without a subcommand, and at a terminal, the command shows one text after another: what it says or changes, its
+    evidence, the turns it comes from, its risk. A key accepts, edits, rejects or skips it, shows its details, or takes
+    the last decision back. Elsewhere, the command lists what waits.
+
     Proposed entries, ends of entries that a closing is not sure of, and quarantined texts wait. So do large losses of
-    entries by an edit by hand, and texts that recovery set aside. `list`, which is the default, lists them. `show ID`
-    prints a text, its origin and the reason why it waits. `accept ID` writes it to its place, or ends the entry.
-    `reject ID` drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to
-    reject it keeps them.
+    entries by an edit by hand, and texts that recovery set aside. `list` lists them. `show ID` prints a
+    text, its origin and the reason why it waits. `accept ID` writes it to its place, or ends the entry. `reject ID`
+    drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to reject it
+    keeps them. `undo` takes the last decision back.
 
     Only a person can decide, at a terminal or with --as PERSON: the owner, or a reviewer who did not say the text. The
     commit and the audit record the name. The agent's name and that of a participant who said the text are refused.
     """
     if context.invoked_subcommand is None:
-        _list(invocation)
-    elif invocation.home_option or invocation.as_json:
+        at_terminal = os.name == "posix" and not invocation.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        if at_terminal:
+            _decide(invocation, person)
+        else:
+            _list(invocation)
+    elif invocation.home_option or invocation.as_json or person:
         raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")
 
 
@@ -62,26 +79,48 @@ def review(context: click.Context, invocation: Invocation) -> None:
         ("Print it as JSON", "memory review list --json"),
     ),
 )
+@click.option("--details", is_flag=True, help="Also print each text in full, with its author, session and evidence.")
 @options
-def list_(invocation: Invocation) -> None:
+def list_(invocation: Invocation, details: bool) -> None:
     """List waiting texts, oldest first.
 
     Each line has the id, the risk, the kind, the place and the beginning of the text.
     """
-    _list(invocation)
+    _list(invocation, details=details)
 
 
-def _list(invocation: Invocation) -> None:
+def _decide(invocation: Invocation, person: str) -> None:
+    """Run an interactive session."""
+    from agent_home.screening.quarantine import unreadable
+
+    from ..review_session.session import ReviewSession
+
+    home = invocation.home
+    for damaged in unreadable(home):
+        invocation.warn(str(damaged))
+    session = ReviewSession(home=home, person=the_person(invocation, person), clock=invocation.clock())
+    session.run()
+    for problem in index_changes(home, invocation.warn) if session.changed_home else ():
+        invocation.warn(problem)
+
+
+def _list(invocation: Invocation, *, details: bool = False) -> None:
     from agent_home.screening.quarantine import unreadable
     from distill.review.queue import waiting
 
     found = waiting(invocation.home, invocation.moment)
     for problem in unreadable(invocation.home):
         invocation.warn(str(problem))
-    lines = [_line(item) for item in found] or ["nothing waits"]
-    if found:
-        lines.append(f"Next: memory review show {found[0].id}")
-    invocation.show({"proposals": [waiting_answer(item) for item in found]}, lines)
+    invocation.show_spans({"proposals": [waiting_answer(item) for item in found]}, _rows(found, details=details))
+
+
+def _rows(found: Sequence[ReviewItem], *, details: bool) -> Iterator[list[Span]]:
+    width = line_width()
+    id_width = min(max((len(item.id) for item in found), default=0), _MOST_ID_CHARS)
+    for item in found:
+        yield _row(item, id_width, width)
+        yield from _more(item, width) if details else ()
+    yield [(f"Next: memory review show {found[0].id}" if found else "nothing waits", "plain")]
 
 
 @review.command(
@@ -92,7 +131,7 @@ def _list(invocation: Invocation) -> None:
         ("Print it as JSON", "memory review show KD-7F3A --json"),
     ),
 )
-@click.argument("waiting_id", metavar="ID")
+@click.argument("waiting_id", metavar="ID", shell_complete=waiting_texts)
 @options
 def show(invocation: Invocation, waiting_id: str) -> None:
     """Print one waiting text.
@@ -155,7 +194,7 @@ def originals(invocation: Invocation, original_id: str) -> None:
         ("Accept proposals up to medium risk, without a terminal", "memory review accept --tier medium --as Grace"),
     ),
 )
-@click.argument("ids", metavar="[ID...]", nargs=-1)
+@click.argument("ids", metavar="[ID...]", nargs=-1, shell_complete=waiting_texts)
 @click.option(
     "--tier", type=click.Choice(["low", "medium", "high"]), help="Accept every proposal of this risk or less."
 )
@@ -207,7 +246,7 @@ def accept(
     cls=Command,
     examples=(("Change the text of a proposal", 'memory review edit KD-7F3A --text "Use PostgreSQL 16."'),),
 )
-@click.argument("waiting_id", metavar="ID")
+@click.argument("waiting_id", metavar="ID", shell_complete=waiting_texts)
 @click.option("--text", required=True, help="New text of the proposal.")
 @person_option
 @options
@@ -232,7 +271,7 @@ def edit(invocation: Invocation, waiting_id: str, text: str, person: str) -> Non
         ("Reject two texts without a terminal", "memory review reject KD-7F3A LL-2M0Q --as Grace"),
     ),
 )
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=waiting_texts)
 @person_option
 @options
 def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
@@ -248,6 +287,45 @@ def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
     _say_decided(invocation, done, "rejected")
     person_name = the_person(invocation, person) if items else ""
     _finish(invocation, [reject_one(home, item, person=person_name, now=now) for item in items])
+
+
+@review.command(
+    "undo",
+    cls=Command,
+    examples=(
+        ("Take the last decision back", "memory review undo"),
+        ("Take the decision about one text back, without a terminal", "memory review undo KD-7F3A --as Grace"),
+    ),
+)
+@click.argument("waiting_id", metavar="[ID]", required=False, default="", shell_complete=decided_texts)
+@person_option
+@options
+def undo(invocation: Invocation, waiting_id: str, person: str) -> None:
+    """Take a decision back.
+
+    The decision about ID, or else the last one on this machine, is undone in one commit, and the text waits again. What
+    was written since stays. A decision is kept for a day. One that appended a message to a transcript, or wrote to a
+    shared project, cannot be undone.
+    """
+    from distill.review.undo import undo as undo_one
+    from distill.review.undo import undo_last
+
+    home, now = invocation.home, invocation.moment
+    person_name = the_person(invocation, person)
+    if waiting_id:
+        done = undo_one(home, waiting_id, person=person_name, now=now)
+    else:
+        done = undo_last(home, person=person_name, now=now)
+    problems = index_changes(home, invocation.warn) if done.commit else []
+    for problem in problems:
+        invocation.warn(problem)
+    item = done.item
+    data = {
+        "id": item.id, "kind": item.kind, "undone": item.action, "person": done.person, "path": item.path,
+        "commit": done.commit, "degraded": problems,
+    }  # fmt: skip
+    commit = f", commit {done.commit[:7]}" if done.commit else ""
+    invocation.show(data, [f"{item.id}: no longer {item.action}{commit}. It waits again: memory review show {item.id}"])
 
 
 def _form(option: str | None) -> Any:
@@ -289,18 +367,41 @@ def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
     }
 
 
-def _line(item: ReviewItem) -> str:
+def _row(item: ReviewItem, id_width: int, width: int) -> list[Span]:
+    """Return *item* in one line: id, risk, kind, place, and the beginning of what it says."""
+    risky = item.foreign or item.risk == "high"
+    tier, kind = ("none", "foreign") if item.foreign else (item.risk, item.kind)
+    place = item.section or item.path.rpartition("/")[2]
+    told = revealed(" ".join(f"{place}: {_said(item)}".split()))
+    begun = f"{item.id:{id_width}}  "
+    room = width - cells(begun) - 20
+    return [
+        (begun, "strong"),
+        (f"{tier:6}", "warning" if risky else "plain"),
+        (f"  {kind:10}  {fitted(told, max(room, 8))}", "plain"),
+    ]
+
+
+def _said(item: ReviewItem) -> str:
+    """Return the statement, or the reason where that is clearer."""
+    if item.ends or item.kind not in {"quarantine", "proposal"}:
+        return item.reason
+    from agent_home.documents.placement import as_entry
+
+    entry = as_entry(item.text)
+    return entry.text if entry is not None else item.text
+
+
+def _more(item: ReviewItem, width: int) -> Iterator[list[Span]]:
+    """Yield what the line of *item* has no room for."""
     place = f"{item.path} / {item.section}" if item.section else item.path
-    text = revealed(" ".join((item.text if _shows_text(item) else item.reason).split()))
-    limit = 80 if _shows_text(item) else 200
-    tier = "none" if item.foreign else item.risk
-    kind = "foreign" if item.foreign else item.kind
-    return f"{item.id}  {tier:6}  {kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
-
-
-def _shows_text(item: ReviewItem) -> bool:
-    """Return whether a line is clearer with the text than with the reason."""
-    return not item.ends and item.kind in {"quarantine", "proposal"}
+    author = f'{item.origin} "{item.speaker}"' if item.speaker else item.origin
+    for name, value in (
+        ("text", _said(item)), ("place", place), ("waits", item.reason), ("author", author), ("session", item.session),
+        ("evidence", item.evidence), ("since", item.ts),
+    ):  # fmt: skip
+        for number, line in enumerate(wrapped(revealed(value.strip()).expandtabs(), width - 14) if value else ()):
+            yield [(f"    {name if not number else '':9} ", "faint"), (line, "plain")]
 
 
 def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:

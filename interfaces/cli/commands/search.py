@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,10 +10,12 @@ import click
 from agent_home.audience import Audience
 from agent_home.store.speakers import role_and_name
 from agent_home.suggestions import did_you_mean, near_names
-from agent_home.visible import visible_address
+from agent_home.visible import visible, visible_address
 
 from ...answers import search_answer
+from ..columns import Span, cells, cut_inside, fitted, styled, wrapped
 from ..invocation import Invocation, home_command
+from ..render import line_width
 
 if TYPE_CHECKING:
     from recall.search.hybrid import Duplicates, Hit, Mode, SearchResult, Unit
@@ -25,7 +27,8 @@ MODES = ("hybrid", "lexical", "vector")
 DUPLICATES = ("show", "collapse")
 UNITS = ("passage", "session")
 MAX_HITS = 1000
-_WIDTH = 96
+#: Columns before the text of a hit, below its score.
+_INDENT = 8
 
 
 def layer_names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -94,6 +97,7 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
 @click.option(
     "--explain", is_flag=True, help="Also print the parts of each score, and the milliseconds of each retriever."
 )
+@click.option("--details", is_flag=True, help="Print each passage and its address in full.")
 def search(
     invocation: Invocation,
     words: tuple[str, ...],
@@ -104,6 +108,7 @@ def search(
     duplicates: Duplicates,
     unit: Unit,
     explain: bool,
+    details: bool,
 ) -> None:
     """Search memory, conversations and knowledge.
 
@@ -133,26 +138,52 @@ def search(
     for problem in degraded:
         invocation.warn(problem)
     data = search_answer(result, degraded)
-    invocation.show(data, _lines(result, explain=explain))
+    invocation.show_spans(data, _lines(result, explain=explain, details=details))
 
 
-def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:
+def _lines(result: SearchResult, *, explain: bool, details: bool) -> Iterator[Sequence[Span]]:
+    width = line_width() - _INDENT
     if result.without_words and result.hits:
-        yield "No passage that was searched holds a word of the query. These are the nearest in meaning:"
+        told = "No passage that was searched holds a word of the query. These are the nearest in meaning:"
+        yield from styled(wrapped(told, width + _INDENT))
     for hit in result.hits:
-        who = f" {role_and_name(hit.role, hit.name)}:" if hit.layer == "sessions" else ""
-        text = " ".join(_told(hit).split())
-        mark = f"[{hit.standing.words}]" if hit.standing and hit.standing.state != "live" else ""
-        yield "  ".join(filter(None, (f"{hit.score:6.3f}", visible_address(hit.source), hit.ts, mark)))
-        yield f"        {who} {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
+        yield from _heading(hit, width, whole=details)
+        who = f"{role_and_name(hit.role, hit.name)}: " if hit.layer == "sessions" else ""
+        text = visible(who + (_told(hit) if details else " ".join(_told(hit).split())))
+        yield from styled(wrapped(text.expandtabs(), width) if details else [fitted(text, width)], indent=_INDENT)
         if hit.also:
-            yield f"         the same: {', '.join(map(visible_address, hit.also))}"
+            told = f"the same: {', '.join(map(visible_address, hit.also))}"
+            yield from styled(wrapped(told, width) if details else [fitted(told, width)], "faint", indent=_INDENT)
         if explain:
-            yield "         " + "  ".join(f"{name} {score:.3f}" for name, score in hit.parts.items())
+            parts = [f"{name} {score:.3f}" for name, score in hit.parts.items()]
+            yield from styled(_filled(parts, width), "faint", indent=_INDENT)
     if not result.hits:
-        yield "nothing found"
+        yield [("nothing found", "plain")]
     if explain:
-        yield f"{result.ms:.1f} ms: " + ", ".join(f"{name} {ms:.1f}" for name, ms in result.retriever_ms.items())
+        told = f"{result.ms:.1f} ms: " + ", ".join(f"{name} {ms:.1f}" for name, ms in result.retriever_ms.items())
+        yield from styled(wrapped(told, width + _INDENT), "faint")
+
+
+def _heading(hit: Hit, width: int, *, whole: bool) -> Iterator[Sequence[Span]]:
+    """Yield the score, the address, the time and the mark of a hit, in a second line where the first is full."""
+    mark = f"[{hit.standing.words}]" if hit.standing and hit.standing.state != "live" else ""
+    address = visible_address(hit.source)
+    named = address if whole else cut_inside(address, width)
+    lines = _filled([named, *filter(None, (hit.ts if whole else hit.ts[:16], mark))], width)
+    yield [(f"{hit.score:6.3f}  ", "plain"), (lines[0], "strong")]
+    rest = [line for more in lines[1:] for line in wrapped(more, width)]
+    yield from styled(rest, "faint", indent=_INDENT)
+
+
+def _filled(parts: Sequence[str], width: int) -> list[str]:
+    """Return *parts* in lines, as many in each as fit, two blanks apart."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and cells(lines[-1]) + 2 + cells(part) <= width:
+            lines[-1] += f"  {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _told(hit: Hit) -> str:

@@ -87,7 +87,9 @@ def _port(address: str) -> tuple[str, int]:
 def _lines(homes: Sequence[Home], minutes: float, address: str | None) -> list[str]:
     until = f"until {minutes:g} minutes pass without a request, or Ctrl-C" if minutes else "until Ctrl-C"
     served = [f"serving {', '.join(str(home.root) for home in homes)} {until}"]
-    return [*served, f"http://{address}/openapi.json describes the requests"] if address else served
+    return [
+        *served, f"http://{address}/openapi.json describes the requests", "`memory page` prints a link to the page"
+    ] if address else served  # fmt: skip
 
 
 def _stop(invocation: Invocation, homes: Sequence[Home]) -> None:

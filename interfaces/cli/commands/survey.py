@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..invocation import Invocation
-from .sync import progress_meter
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from agent_home.screening.scan.full_scan import FullScan, ScannedFinding
@@ -23,7 +23,7 @@ def show_history(invocation: Invocation) -> bool:
     """Print every finding in the home's files and in its git history. Return whether there is one."""
     from agent_home.screening.scan.full_scan import scan_history, scan_home, scan_of
 
-    home, progress = invocation.home, progress_meter()
+    home, progress = invocation.home, ProgressMeter()
     scan = scan_of(home)
     found = chain(scan_home(home, scan, progress=progress), scan_history(home, scan, progress=progress))
     return _show(invocation, scan, found)

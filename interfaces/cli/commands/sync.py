@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +10,12 @@ import click
 from ...counts import counted
 from ...indexing import home_embedder
 from ..invocation import Invocation, home_command
-from ..render import write_progress
-from ..surroundings import surroundings
+from ..progress import ProgressMeter
 
 if TYPE_CHECKING:
     from recall.index.sync import SyncReport
 
-__all__ = ["progress_meter", "report_data", "report_lines", "sync", "warn_about"]
+__all__ = ["report_data", "report_lines", "sync", "warn_about"]
 
 
 @home_command(
@@ -45,20 +44,9 @@ def sync(invocation: Invocation, words_only: bool, limit: int | None) -> None:
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
     embedder = None if words_only else home_embedder(home, invocation.warn, build_missing=True)
-    report = bring_up(home, settings, embedder, progress=progress_meter(), embed_limit=limit)
+    report = bring_up(home, settings, embedder, progress=ProgressMeter(), embed_limit=limit)
     warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
-
-
-def progress_meter() -> Callable[[str, int, int], None] | None:
-    """Return a function that prints progress over one line, or ``None`` if standard error is not a terminal."""
-    if not surroundings().err.isatty():
-        return None
-
-    def show(step: str, done: int, total: int) -> None:
-        write_progress(f"{step}: {done} of {total}", done=done >= total)
-
-    return show
 
 
 def warn_about(invocation: Invocation, report: SyncReport) -> None:

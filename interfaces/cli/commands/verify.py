@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,10 @@ import click
 
 from ...counts import counted
 from ...indexing import index_changes
+from ..completion import entries
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
+from ..progress import ProgressMeter
 from ..render import shortened
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ __all__ = ["verify"]
         ("Check one entry", "memory verify KD-7F3A"),
     ),
 )
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=entries)
 @click.option("--all", "everything", is_flag=True, help="Check every entry, even if its repository did not change.")
 @click.option("--apply", is_flag=True, help="Write the changes (default: only show them).")
 @click.pass_context
@@ -48,9 +49,7 @@ def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...],
 
     home = invocation.home
     entry_ids = [name.strip().strip("[]").upper() for name in ids]
-    found = ask(
-        home, entry_ids, now=invocation.moment, everything=everything, apply=apply, progress=_progress(invocation)
-    )
+    found = ask(home, entry_ids, now=invocation.moment, everything=everything, apply=apply, progress=_progress())
     problems = index_changes(home, invocation.warn) if found.commit else []
     for problem in problems:
         invocation.warn(problem)
@@ -66,12 +65,9 @@ def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...],
     context.exit(FINDINGS if any(entry.fell for entry in found.entries) else 0)
 
 
-def _progress(invocation: Invocation) -> Callable[[str, int, int], None]:
-    def show(entry_id: str, number: int, total: int) -> None:
-        if total > 1 and sys.stderr.isatty():
-            invocation.warn(f"checking {number} of {total}: {entry_id}")
-
-    return show
+def _progress() -> Callable[[str, int, int], None]:
+    meter = ProgressMeter()
+    return lambda entry_id, number, total: meter("entries checked", number - 1, total, note=entry_id)
 
 
 def _lines(found: VerificationReport, apply: bool) -> Iterator[str]:

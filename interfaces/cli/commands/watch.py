@@ -44,13 +44,13 @@ def watch(invocation: Invocation, once: bool, words_only: bool, poll: bool, quie
     from recall.index.watch import Watcher, WatchProblem, WatchTiming
 
     from ...indexing import home_embedder
-    from .sync import progress_meter
+    from ..progress import ProgressMeter
 
     home = invocation.home
     watcher = Watcher(
         home,
         open_embedder=None if words_only else lambda at: home_embedder(at, invocation.warn, build_missing=True),
-        progress=progress_meter(),
+        progress=ProgressMeter(),
         timing=WatchTiming(quiet_s=quiet_ms / 1000),
         polling=poll,
     )

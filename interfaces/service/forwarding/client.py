@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from agent_home.home_location import home_root
 
+from ...terminal_size import terminal_columns
 from .socket_place import short_path, socket_path
 
 __all__ = [
@@ -44,7 +45,9 @@ _MOST_BYTES = 64 << 20
 _SHARED = ("AGENT_HOME", "GIT_", "XDG_", "HF_", "LC_")
 _SHARED_NAMES = frozenset({"HOME", "LANG", "TZ", "FASTEMBED_CACHE_PATH"})
 #: Variables that a command reads from its own surroundings.
-_OWN = frozenset({"AGENT_HOME", "AGENT_HOME_TRUST_SETTINGS", "AGENT_HOME_DEBUG", "AGENT_HOME_SERVICE"})
+_OWN = frozenset({
+    "AGENT_HOME", "AGENT_HOME_TRUST_SETTINGS", "AGENT_HOME_DEBUG", "AGENT_HOME_SERVICE", "NO_COLOR", "TERM",
+})  # fmt: skip
 #: Set to 0, no service is asked and none is started.
 _SWITCH = "AGENT_HOME_SERVICE"
 
@@ -81,6 +84,7 @@ def ask(root: Path, arguments: Sequence[str], folder: Path, environ: Mapping[str
         "arguments": list(arguments),
         "folder": str(folder),
         "environ": own_environment(environ),
+        "terminals": {"out": terminal_columns(sys.stdout), "err": terminal_columns(sys.stderr)},
         "package": package(),
         "shared": shared_environment(environ),
     }

@@ -6,6 +6,7 @@ import io
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -26,11 +27,17 @@ class _CallersHandler(logging.Handler):
         surroundings().err.write(f"memory: {visible_line(record.getMessage())}\n")
 
 
+#: Columns of streams that are no terminal.
+_NO_TERMINAL: Mapping[str, int] = MappingProxyType({})
 _HANDLER = _CallersHandler(logging.WARNING)
 
 
-def run_command(arguments: Sequence[str], folder: Path, environ: Mapping[str, str]) -> Answer:
+def run_command(
+    arguments: Sequence[str], folder: Path, environ: Mapping[str, str], terminals: Mapping[str, int] = _NO_TERMINAL
+) -> Answer:
     """Run the command line *arguments* as if it had been started in *folder* with the variables *environ*.
+
+    *terminals* has the columns of its streams, see ``CallSurroundings``.
 
     Raises:
         ValueError: the command is none that the service runs.
@@ -41,7 +48,7 @@ def run_command(arguments: Sequence[str], folder: Path, environ: Mapping[str, st
     if _HANDLER not in root.handlers:
         root.addHandler(_HANDLER)
     out, err = io.StringIO(), io.StringIO()
-    given = CallSurroundings(environ=environ, folder=folder, out=out, err=err)
+    given = CallSurroundings(environ=environ, folder=folder, out=out, err=err, terminals=terminals)
     with surrounded_by(given):
         try:
             code = cli.main(list(arguments), prog_name="memory", standalone_mode=False)

@@ -7,7 +7,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +31,27 @@ from .openapi import document
 from .problem import LOGGER, HttpProblem, log_defect, problem_of
 from .request_limits import BodyLimit, BodyTooLarge
 
-__all__ = ["application"]
+__all__ = ["application", "page_application"]
 
 #: Status of an answer that nobody waits for.
 _GONE = 499
+#: Headers that let a browser make nothing of an answer but text.
+_AS_DATA = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Answerer = Callable[[Request], Awaitable[Response]]
 
 
 def application(
-    callers: Callers, activity: Activity, *, jobs: Jobs | None = None, max_body_bytes: int = 1 << 20
+    callers: Callers, activity: Activity, *, jobs: Jobs | None = None, max_body_bytes: int = 1 << 20, address: str = ""
 ) -> Starlette:
     """Return the application. *callers* are the homes and who may ask, and *activity* learns of each request.
 
-    *jobs* run the work behind requests. Whoever gives them closes them.
+    *jobs* run the work behind requests. Whoever gives them closes them. *address* is the host and port at which
+    requests come. Without one there is no page.
     """
     known_jobs = jobs or Jobs()
     metrics = Metrics(lambda home: known_jobs.waiting(str(home.root)))
@@ -61,15 +67,39 @@ def application(
     routes = [
         Route("/command", _command(callers, activity), methods=["POST"]),
         Route("/stop", _stop(callers, activity), methods=["POST"]),
+        Route("/address", _address(callers, address)),
         Route("/health", _open(service, "/health", health)),
         Route("/openapi.json", _open(service, "/openapi.json", openapi)),
         *(Route(item.path, _answered(service, item), methods=list(item.methods)) for item in ALL_ENDPOINTS),
+        *(_page(service) if address else ()),
     ]
+    return _starlette(routes, activity, max_body_bytes)
+
+
+def page_application(callers: Callers, activity: Activity, *, max_body_bytes: int = 1 << 20) -> Starlette:
+    """Return an application that answers nothing but the page of the homes of *callers*."""
+    service = Service(callers=callers, jobs=Jobs(), metrics=Metrics(lambda _home: 0), activity=activity)
+    return _starlette(list(_page(service)), activity, max_body_bytes)
+
+
+def _starlette(routes: list[Route], activity: Activity, max_body_bytes: int) -> Starlette:
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
     app.router.redirect_slashes = False  # a redirect would repeat the Host of the request, unchecked
     app.add_middleware(BodyLimit, most_bytes=max_body_bytes)
     app.add_middleware(activity.middleware)
     return app
+
+
+def _page(service: Service) -> Iterator[Route]:
+    """Yield the routes of the page, which checks by itself that a request comes from a browser that signed in."""
+    from interfaces.page.application import page_problem, page_routes  # a service without a port has no use for it
+
+    def shown(request: Request, problem: HttpProblem) -> Response:
+        return page_problem(request, problem.status, str(problem))
+
+    for route in page_routes(service.callers.homes):
+        answer = _open(service, route.path, route.endpoint, shown=shown)
+        yield Route(route.path, answer, methods=list(route.methods or ()))
 
 
 def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
@@ -85,25 +115,34 @@ def _answered(service: Service, endpoint: HttpEndpoint) -> Answerer:
     return _open(service, endpoint.path, answer, detail=endpoint.detail)
 
 
-def _open(service: Service, path: str, answer: Answerer, *, detail: bool = False) -> Answerer:
-    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``)."""
+def _open(
+    service: Service, path: str, answer: Answerer, *, detail: bool = False,
+    shown: Callable[[Request, HttpProblem], Response] | None = None,
+) -> Answerer:  # fmt: skip
+    """Return *answer* with a request id, a line in the log, and errors as problems (*detail*: see ``HttpEndpoint``).
+
+    A path of the page has *shown*, which makes a page of a problem.
+    """
+    require_host = service.callers.require_own_host if shown is None else service.callers.require_known_host
 
     async def answered(request: Request) -> Response:
         begun = time.perf_counter()
         request_id = _request_id(request)
         request.state.caller, request.state.private, request.state.home = "", True, None
         try:
-            service.callers.require_own_host(request)
+            require_host(request)
             response = await answer(request)
         except ClientDisconnect:
             response = Response(status_code=_GONE)
         except Exception as error:  # noqa: BLE001 - a process boundary: the answer and the log name it
             problem = _as_problem(error, private=request.state.private)
-            response = _problem_response(problem, request_id, detail=detail)
+            response = (
+                _problem_response(problem, request_id, detail=detail) if shown is None else shown(request, problem)
+            )
             if response.status_code == 500:
                 log_defect(error, request_id)
         response.headers["X-Request-Id"] = request_id
-        response.headers["Cache-Control"] = "no-store"
+        response.headers.setdefault("Cache-Control", "no-store")
         spent = time.perf_counter() - begun
         if request.state.home is not None:
             service.metrics.of(request.state.home).request(path, response.status_code, spent)
@@ -144,7 +183,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
         text = f"another method is needed: {allowed}" if allowed else "another method is needed"
     request_id = _request_id(request)
     LOGGER.info("%s", json.dumps({"request": request_id, "method": request.method[:16], "status": status}))
-    return JSONResponse({"error": text, "request": request_id}, status, headers={**headers, "X-Request-Id": request_id})
+    headers |= {"X-Request-Id": request_id, "Cache-Control": "no-store", **_AS_DATA}
+    return JSONResponse({"error": text, "request": request_id}, status, headers=headers)
 
 
 def _command(callers: Callers, activity: Activity) -> Answerer:
@@ -162,7 +202,9 @@ def _command(callers: Callers, activity: Activity) -> Answerer:
                 if stamp.changed():
                     activity.end()
                 return JSONResponse({"error": refused}, 409)
-            done = await run_in_threadpool(run_command, given["arguments"], Path(given["folder"]), given["environ"])
+            done = await run_in_threadpool(
+                run_command, given["arguments"], Path(given["folder"]), given["environ"], given.get("terminals", {})
+            )
         except ClientDisconnect:  # it did not wait for our yes, and runs the command itself
             return Response(status_code=_GONE)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -182,6 +224,15 @@ def _refusal(given: Mapping[str, Any], stamp: SourceStamp, environment: Mapping[
     if given["shared"] != environment:
         return "other environment variables"
     return ""
+
+
+def _address(callers: Callers, address: str) -> Answerer:
+    async def answer(request: Request) -> Response:
+        if not callers.on_socket(request):
+            raise HTTPException(404)
+        return JSONResponse({"http": address})
+
+    return answer
 
 
 def _stop(callers: Callers, activity: Activity) -> Answerer:

@@ -217,11 +217,20 @@ class Callers:
         """
         if self.on_socket(request):
             return
-        host = _without_port(request.headers.get("host", ""))
-        if host not in self._hosts:
-            raise HttpProblem(421, "unknown host. Start the service with --allow-host to answer under another name")
+        self.require_known_host(request)
         if "origin" in request.headers:
             raise HttpProblem(403, "requests of web pages are not answered")
+
+    def require_known_host(self, request: Request) -> None:
+        """Refuse a request with a forged ``Host``, as a page of another site makes it after it changed its address.
+
+        Raises:
+            HttpProblem: with status 421, or 404 on a home's socket.
+        """
+        if self.on_socket(request):
+            raise HttpProblem(404, "the page is served on a port")
+        if _without_port(request.headers.get("host", "")) not in self._hosts:
+            raise HttpProblem(421, "unknown host. Start the service with --allow-host to answer under another name")
 
     def identify(self, request: Request, *, schemes: Sequence[str] = ("bearer",)) -> Caller:
         """Return who asks. *schemes* are the words before a token that this path accepts, in lower case.

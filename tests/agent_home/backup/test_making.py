@@ -364,3 +364,40 @@ def test_a_place_in_another_home_is_refused(home: Home, tmp_path: Path, now: dat
     (other / "agent.toml").write_text("")
     with pytest.raises(BackupRefused, match="inside the home"):
         backup(home, other / "Archive" / "copy", now=now)
+
+
+@pytest.mark.parametrize("damage", ["objects", "configuration", "HEAD", "ref"])
+def test_a_damaged_history_keeps_nothing_else_from_being_copied(
+    home: Home, add_entry: AddEntry, target: Path, tmp_path: Path, now: datetime, damage: str
+) -> None:
+    before = backup(home, target, now=now).manifest
+    add_entry("Grey goose")
+    if damage == "objects":
+        for path in (home.root / ".git" / "objects").rglob("*"):
+            if path.is_file():
+                path.unlink()
+                path.write_bytes(b"x" * 40)
+    elif damage == "configuration":
+        (home.root / ".git" / "config").write_text("[core\n")
+    else:
+        (home.root / ".git" / ("HEAD" if damage == "HEAD" else "refs/heads/main")).write_text("")
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [".git"]
+    assert (report.manifest.history, report.manifest.packs) == (before.history, before.packs)
+    again = restore_home(target, tmp_path / "again").root
+    assert "Grey goose" in (again / "MEMORY.md").read_text()
+    fresh = backup(home, tmp_path / "fresh", now=now)
+    assert (fresh.manifest.history, fresh.manifest.packs) == (None, ())
+    assert "no earlier copy" in fresh.unread[0].reason
+    files_alone = restore_home(tmp_path / "fresh", tmp_path / "files").root
+    assert "Grey goose" in (files_alone / "MEMORY.md").read_text()
+    assert (files_alone / ".memory" / "salt").is_file()
+
+
+def test_a_damaged_staging_area_costs_what_is_staged_alone(home: Home, target: Path, now: datetime) -> None:
+    (home.root / ".git" / "index").write_bytes(b"DIRC garbage")
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [".git/index"]
+    again = restore_home(target, target.with_name("again")).root
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=again, capture_output=True, check=True, text=True)
+    assert status.stdout == ""

@@ -78,9 +78,9 @@ def test_a_manifest_that_is_cut_off_or_changed_anywhere_is_refused(tmp_path: Pat
 
 def test_a_manifest_of_another_version_says_so(tmp_path: Path) -> None:
     path = write(tmp_path, ONE)
-    data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1]).replace(b'"version":1', b'"version":2')
+    data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1]).replace(b'"version":2', b'"version":3')
     path.write_bytes(data + json.dumps({"seal": hashlib.sha256(data).hexdigest(), "mac": ""}).encode() + b"\n")
-    with pytest.raises(BackupDamaged, match="version 2, and this program reads version 1"):
+    with pytest.raises(BackupDamaged, match="version 3, and this program reads versions up to 2"):
         read_manifest(tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -17,12 +16,11 @@ import pytest
 from agent_home.backup.content_store import ContentStore
 from agent_home.backup.errors import BackupDamaged, BackupRefused, RestoreFailed
 from agent_home.backup.making import backup
-from agent_home.backup.manifest import MANIFEST_NAME, read_manifest
+from agent_home.backup.manifest import read_manifest
 from agent_home.backup.restoring import restore_home
 from agent_home.consent.settings_in_effect import accept_settings
 from agent_home.home import Home
 from agent_home.machine_key import key_path
-from agent_home.screening import review_ledger
 from agent_home.screening.review_ledger import APPROVED, approval_digests, decisions, sign_row
 from agent_home.settings import MANIFEST, load_manifest
 from agent_home.store.machine_state import hold_home
@@ -30,41 +28,7 @@ from agent_home.store.unverified import FOLDER
 from tests.torture.faults import Fault, Faults, faults, missing
 
 from ..conftest import Git
-from .conftest import State
-
-#: Adds rows to the manifest of a backup, as somebody does who knows the format, and seals it without a signature.
-Forge = Callable[..., None]
-
-
-@pytest.fixture
-def forge(target: Path) -> Forge:
-    def rewrite(*rows: dict[str, Any], change: Callable[[dict[str, Any]], None] = lambda _row: None) -> None:
-        path = target / MANIFEST_NAME
-        lines = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
-        for line in lines:
-            change(line)
-        data = b"".join(json.dumps(line).encode() + b"\n" for line in [*lines, *rows])
-        seal = json.dumps({"seal": hashlib.sha256(data).hexdigest(), "mac": ""}).encode()
-        path.write_bytes(data + seal + b"\n")
-
-    return rewrite
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return what goes to another machine, which has another key and a process that knows nothing."""
-
-    def go() -> None:
-        monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "other-state"))
-        review_ledger._decisions.cache_clear()
-
-    return go
-
-
-def content(target: Path, data: bytes) -> dict[str, Any]:
-    """Put *data* into the backup, and return the columns of its row."""
-    digest, size = ContentStore(target).add([data])
-    return {"size": size, "sha256": digest, "mode": "0600", "mtime_ns": 0}
+from .conftest import Forge, State, content
 
 
 def test_a_restored_home_is_the_home_that_was_backed_up(

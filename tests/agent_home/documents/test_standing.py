@@ -37,3 +37,17 @@ def test_a_state_gives_the_word_and_the_date(state: str, words: str) -> None:
 def test_a_retracted_claim_stays_retracted_after_it_was_superseded() -> None:
     found = standings([entry("KD-0001", State="retracted 2026-03-03", Superseded_By="KD-0002")])
     assert found["KD-0001"].state == "retracted"
+
+
+def test_the_standings_around_an_entry_are_those_of_it_and_of_what_it_supersedes() -> None:
+    live = [
+        entry("KD-0003", "2026-11-22", Supersedes="KD-0001, KD-0002"),
+        entry("KD-0002", "2026-11-21", State="retracted 2026-11-22"),
+        entry("KD-0004"),
+    ]
+    old = [entry("KD-0001", "2026-11-20"), entry("KD-0005", "2026-11-20", **{"Superseded-By": "KD-0004"})]
+    every = standings(live, old)
+    assert standings(live, old, around="KD-0003") == {
+        name: every[name] for name in ("KD-0001", "KD-0002", "KD-0003")
+    }  # fmt: skip
+    assert standings(live, old, around="KD-0001") == {"KD-0001": every["KD-0001"]}

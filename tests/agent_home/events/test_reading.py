@@ -35,6 +35,15 @@ def test_the_limit_keeps_the_newest_in_order_of_time(home: Home, monkeypatch: py
     assert [event.id for event in events(home, EventFilter(session="s"), limit=12)] == ids[-12:]
 
 
+def test_a_limit_of_bytes_leaves_old_files_unread(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_MOST_FILE_BYTES", 1_000)
+    ids = [record_event(home, "prompt", session="s") for _ in range(30)]
+    some = [event.id for event in events(home, EventFilter(type="prompt"), most_bytes=1_500)]
+    assert 0 < len(some) < len(ids)
+    assert some == ids[-len(some) :]
+    assert [event.id for event in events(home, EventFilter(type="prompt"), most_bytes=10**9)] == ids
+
+
 def test_many_events_within_a_second_have_names_of_their_own(home: Home, now: datetime) -> None:
     agent = AgentHome(home)
     assert len({agent.event_log.log_execution("s", "tick", {}, now=now) for _ in range(200)}) == 200

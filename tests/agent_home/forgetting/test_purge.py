@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import HistoryError
-from agent_home.forgetting.purge import commit_map, drop_commit_map, purge, remote_addresses
+from agent_home.forgetting.purge import commit_map, drop_commit_map, purge
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
+from agent_home.git.entries.entry_events import entry_histories
+from agent_home.git.fetching import remote_addresses
 from agent_home.git.objects import objects
 from agent_home.home import Home
 
@@ -48,6 +50,15 @@ def assert_gone(home: Home, target: RedactionTarget = HERON) -> None:
     grep = ["grep", "-rli", "heron", str(home.root / ".git")]
     assert subprocess.run(grep, check=False, capture_output=True, text=True).stdout == ""
     subprocess.run(["git", "fsck", "--full", "--strict"], cwd=home.root, check=True, capture_output=True)
+
+
+def test_cached_events_of_entries_go_with_the_history(home: Home, git: Git, commit: Commit) -> None:
+    memory = (home.root / "MEMORY.md").read_text()
+    commit("MEMORY.md", f"{memory}- **[KD-7F3A] Bird** - one\n", "Note the blue heron")
+    assert entry_histories(home.root, git("rev-parse", "HEAD").strip())["KD-7F3A"][0].subject == "Note the blue heron"
+    purge(home, HERON)
+    assert_gone(home)
+    assert entry_histories(home.root, git("rev-parse", "HEAD").strip())["KD-7F3A"][0].subject == f"Note the {MARK}"
 
 
 def test_texts_messages_and_names_are_redacted_and_the_rest_stays(home: Home, git: Git, commit: Commit) -> None:
@@ -237,7 +248,12 @@ def test_a_harmful_purge_is_refused(
     assert git("rev-parse", "HEAD") == refs
 
 
-def test_remotes_are_named(home: Home, git: Git) -> None:
-    assert remote_addresses(home) == {}
+def test_remotes_are_named_without_passwords(
+    home: Home, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert remote_addresses(home.root) == {}
     git("remote", "add", "origin", "https://example.com/home.git")
-    assert remote_addresses(home) == {"origin": "https://example.com/home.git"}
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}
+    (tmp_path / "gitconfig").write_text('[url "https://ada:secret@example.com/"]\n\tinsteadOf = https://example.com/\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    assert remote_addresses(home.root) == {"origin": "https://example.com/home.git"}

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from interfaces.cli import COMMANDS, cli
+from interfaces.cli import COMMANDS, OTHER_NAMES, cli
 from interfaces.cli.command import Command, Group
 
 MAX_SUMMARY_CHARS = 60
@@ -97,6 +97,11 @@ def test_help_lists_every_command_under_a_heading() -> None:
         ("serach", "memory serach: no such command. Did you mean 'search'?"),
         ("review shwo", "memory review shwo: no such command. Did you mean 'show'?"),
         ("accept KD-7F3A", "memory accept: no such command. Did you mean 'review accept' or 'trust accept'?"),
+        ("get", "memory get: no such command. Did you mean 'fetch' or 'context get'?"),
+        ("rest", "memory rest: no such command. Did you mean 'restore' or 'restore-home'?"),
+        ("evidence", "memory evidence: no such command. Did you mean 'verify'?"),
+        ("Serach", "memory Serach: no such command. Did you mean 'search'?"),
+        ("the", "memory the: no such command. `memory --help` lists the commands."),
         ("xylophone", "memory xylophone: no such command. `memory --help` lists the commands."),
         ("search x --jsn", "memory search --jsn: no such option. Did you mean '--json'?"),
         ("--hlep", "memory --hlep: no such option. Did you mean '--help'?"),
@@ -116,3 +121,15 @@ def test_wrong_usage_is_one_line_that_names_the_next_step(arguments: str, messag
 def test_resilient_parsing_of_an_unknown_command_raises_nothing() -> None:
     context: Any = click.Context(cli, info_name="memory", resilient_parsing=True)
     assert cli.resolve_command(context, ["serach"])[1] is None
+
+
+def test_other_names_are_no_commands_and_lead_to_commands() -> None:
+    for name, meant in OTHER_NAMES.items():
+        assert f"memory {name}" not in ALL
+        assert all(f"memory {path}" in ALL for path in meant)
+
+
+def test_a_command_that_erases_is_never_offered_for_another_word() -> None:
+    context = click.Context(cli, info_name="memory")
+    for name in ("get", "got", "gets", "for", "target", "format"):
+        assert "forget" not in cli._suggestions(context, name) or "forget".startswith(name)

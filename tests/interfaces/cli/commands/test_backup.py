@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from agent_home.creation import create
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
+from interfaces.cli import cli
 from tests.conftest import NOW
 from tests.interfaces.service.running_service import MEMORY, environment
+from tests.sharing import ORION, put, run_git
 
 CHAT = "".join(
     json.dumps(
@@ -167,3 +171,43 @@ def test_forgetting_names_the_backup_that_keeps_the_text(home: Home, tmp_path: P
     memory("backup", tmp_path / "backup", home=home.root)
     warnings = as_json("forget", "Blue Heron", "--apply", "--purge", home=home.root)["warnings"]
     assert any(f"memory backup {tmp_path / 'backup'}" in warning for warning in warnings)
+
+
+def run(*words: str | Path, code: int = 0) -> Result:
+    """Run the program in this process."""
+    done = CliRunner().invoke(cli, [str(word) for word in words])
+    assert done.exit_code == code, (words, done.output)
+    return done
+
+
+def test_a_shared_project_is_restored_with_its_repository(home: Home, tmp_path: Path) -> None:
+    old, target, new = home.root, tmp_path / "backup", tmp_path / "new"
+    put(home, "submodule", tmp_path / "elsewhere")
+    run_git(old, "clone", "-q", str(tmp_path / "elsewhere/orion"), "Projects/vega")
+    made = json.loads(run("backup", target, "--home", old, "--json").stdout)
+    assert (made["repositories"], made["left_out"]) == ([ORION, "Projects/vega"], [])
+    assert "with 2 repositories inside the home" in run("backup", target, "--verify").stdout
+    said = run("restore-home", target, new).stdout
+    for words in (
+        f"git -C {new}/{ORION} remote add -- origin {tmp_path}/elsewhere/orion",
+        f"git -C {new} config submodule.{ORION}.url {tmp_path}/elsewhere/orion",
+        f"git -C {new}/Projects/vega remote add -- origin {tmp_path}/elsewhere/orion",
+    ):
+        assert words in said
+        subprocess.run(shlex.split(words), check=True)
+    shown = [run("share", "list", "--home", root).stdout.replace(str(root), "") for root in (old, new)]
+    assert shown[0] == shown[1]
+    assert [line.split(",")[0] for line in shown[1].splitlines()] == [f"{ORION}: submodule", "Projects/vega: clone"]
+    assert run("check", "--home", new).stdout == "no problems\n"
+    checks = json.loads(run("doctor", "--home", new, "--json").stdout)["checks"]
+    assert [check for check in checks if check["status"] == "error"] == []
+    assert {check["status"] for check in checks if check["name"] in {"sharing", "git", "edits", "hidden"}} == {"ok"}
+
+
+def test_a_damaged_repository_is_named_with_exit_code_1(home: Home, tmp_path: Path) -> None:
+    project = put(home, "clone", tmp_path / "elsewhere")
+    (project / ".git/packed-refs").write_text("garbage\n")
+    error = run("backup", tmp_path / "backup", "--home", home.root, code=1).stderr
+    assert f"{ORION}/.git is not in the backup" in error
+    run("restore-home", tmp_path / "backup", tmp_path / "new")
+    assert (tmp_path / "new" / ORION / "PRODUCT.md").is_file()

@@ -144,6 +144,22 @@ def test_a_rejection_is_recorded(home: Home, quarantined_id: str, proposed_id: s
     assert len((home.root / "ledger/rejected.jsonl").read_text().splitlines()) == 2
 
 
+def test_undo_takes_the_last_decision_or_a_named_one_back(home: Home, quarantined_id: str, proposed_id: str) -> None:
+    before = storage.read_text(home.root / "MEMORY.md")
+    run(home, "accept", proposed_id, "--as", "Ada")
+    run(home, "reject", quarantined_id, "--as", "Ada")
+    assert run(home, "undo").exit_code == 2
+    done = data(run(home, "undo", proposed_id, "--as", "Ada", "--json"))
+    assert (done["id"], done["undone"], done["person"]) == (proposed_id, "accepted", "Ada")
+    assert storage.read_text(home.root / "MEMORY.md") == before
+    told = run(home, "undo", "--as", "Ada").stdout
+    assert told.startswith(f"{quarantined_id}: no longer rejected, commit ")
+    waits = json.loads(run(home, "list", "--json").stdout)["proposals"]
+    assert {row["id"] for row in waits} == {quarantined_id, proposed_id}
+    left = run(home, "undo", "--as", "Ada")
+    assert (left.exit_code, "no decision of the last day is left" in left.stderr) == (7, True)
+
+
 @pytest.mark.parametrize("action", ["accept", "reject"])
 def test_a_decision_that_was_interrupted_between_two_texts_can_be_repeated(
     home: Home, quarantined_id: str, proposed_id: str, action: str

@@ -117,7 +117,7 @@ def plain(text: str, root: Path) -> str:
     text = re.sub(r'(?<=mark=\\")[0-9a-f]{32}|(?<=mark=")[0-9a-f]{32}', "MARK", text.replace(str(root), "HOME"))
     text = re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b|(?<=commit )[0-9a-f]{7}", "COMMIT", text)
     text = re.sub(r'("(?:\w*ms|lexical|vector)": )[\d.e-]+', r"\1MS", text)
-    text = re.sub(r"[\d.]+ ms: .*", "MS", text)
+    text = re.sub(r"[\d.]+ ms: .*|\b\d+ ms$", "MS", text, flags=re.MULTILINE)
     return re.sub(r"(?m)^((?:L\d|loading) .*?) +[\d.]+ *$", r"\1MS", text)
 
 
@@ -126,6 +126,7 @@ CASES: list[tuple[str, list[str | bytes]]] = [
     ("prompt", ["prompt"]),
     ("prompt with a message", ["prompt", "--message", "How do we deploy?", "--json"]),
     ("prompt in a table", ["prompt", "--explain"]),
+    ("prompt in a long table", ["prompt", "--details"]),
     ("prompt for a group", ["prompt", "--audience", "group"]),
     ("prompt of a past commit", ["prompt", "--at", "HEAD~1"]),
     ("prompt of no commit", ["prompt", "--at", "nope"]),

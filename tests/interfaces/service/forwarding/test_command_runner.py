@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -94,3 +95,18 @@ def test_the_variables_of_this_process_stay_as_they_are(home: Home) -> None:
     before = dict(os.environ)
     run_command(["prompt"], home.root, {"AGENT_HOME": str(home.root), "AGENT_HOME_DEBUG": ""})
     assert dict(os.environ) == before
+
+
+def test_a_terminal_of_the_caller_gets_colours_and_its_width(home: Home) -> None:
+    words = ["search", "kestrel", "nests", "--mode", "lexical", "--home", str(home.root)]
+    (home.root / "Knowledge").mkdir(exist_ok=True)
+    (home.root / "Knowledge" / "long.md").write_text(f"# Long\n\nThe kestrel nests {'very ' * 40}high.\n", "utf-8")
+
+    def found(terminals: Mapping[str, int], **environ: str) -> str:
+        return run_command(words, home.root, environ, terminals).out
+
+    assert "\x1b[1m" in found({"out": 60}, TERM="xterm")
+    for terminals, environ in (({}, {}), ({"out": 60}, {"NO_COLOR": "1"}), ({"out": 60}, {"TERM": "dumb"})):
+        assert "\x1b" not in found(terminals, **environ)
+    assert max(map(len, found({"out": 60}, NO_COLOR="1").splitlines())) <= 60
+    assert 60 < max(map(len, found({}).splitlines())) <= 80

@@ -19,7 +19,7 @@ from interfaces.service.http.openapi import document
 from tests.interfaces.service.running_service import ask_app, made_app
 
 #: Paths of the socket alone, and the document itself.
-NOT_DESCRIBED = {"/command", "/stop", "/openapi.json"}
+NOT_DESCRIBED = {"/address", "/command", "/stop", "/openapi.json"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Measurement of the views of the page."""

@@ -1,0 +1,1 @@
+"""Views of a home: the values that the templates of the page show."""

@@ -1,0 +1,29 @@
+"""Find the commit that a person names: by a revision, or by a day, for which it is the last commit of that day."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from agent_home.git import history
+from agent_home.home import Home
+
+__all__ = ["commit_at"]
+
+
+def commit_at(home: Home, named: str) -> str:
+    """Return the hash of the commit that *named* means, or an empty string for an empty one.
+
+    A day before the first commit means the first one.
+
+    Raises:
+        NoSuchRevision: git knows no such revision.
+    """
+    named = named.strip()
+    try:
+        day = date.fromisoformat(named) if named else None
+    except ValueError:
+        return history.resolve(home.root, named)
+    if day is None:
+        return ""
+    found = history.query(home.root, "rev-list", "-1", f"--before={day.isoformat()}T23:59:59", "HEAD").strip()
+    return found or history.query(home.root, "rev-list", "--max-parents=0", "HEAD").split()[0]
