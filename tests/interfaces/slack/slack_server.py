@@ -279,7 +279,7 @@ class SlackServer:
         """Run both servers for the block."""
         web = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         web.daemon_threads = True
-        socket: Server = serve(self._socket, "127.0.0.1", 0)
+        socket: Server = serve(self._socket, "127.0.0.1", 0, ping_interval=None)
         self.url = f"http://127.0.0.1:{web.server_address[1]}/api/"
         self.socket_url = f"ws://127.0.0.1:{socket.socket.getsockname()[1]}/link"
         threads = [threading.Thread(target=one.serve_forever) for one in (web, socket)]
@@ -295,7 +295,7 @@ class SlackServer:
                 thread.join()
 
 
-def wait_for(ready: Callable[[], bool], *, most_s: float = 20.0) -> None:
+def wait_for(ready: Callable[[], bool], *, most_s: float = 60.0) -> None:
     """Wait until *ready* is true."""
     until = time.monotonic() + most_s
     while not ready():

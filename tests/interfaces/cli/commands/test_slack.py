@@ -47,9 +47,9 @@ def test_a_process_answers_with_a_command_and_ends_at_a_signal(slack: SlackServe
         env={**os.environ, **TOKENS, "SLACK_API_URL": slack.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        wait_for(lambda: slack.is_connected, most_s=60.0)
+        wait_for(lambda: slack.is_connected)
         thread = slack.say(DIRECT, OWNER, "hello")
-        wait_for(lambda: bool(slack.answers(DIRECT, thread)), most_s=60.0)
+        wait_for(lambda: bool(slack.answers(DIRECT, thread)))
         assert slack.answers(DIRECT, thread)[0].rstrip().endswith("Heard: hello")
         wait_for(lambda: len(transcript.read(transcript.sessions(home)[0].path)) == 2)
     finally:
