@@ -190,6 +190,7 @@ STORERS = {
     "interfaces.cli.commands.page": "the page as a file that a person names, never memory",
     "interfaces.jobs.prompt_file": "the prompt of a running command, machine state, gone after it",
     "interfaces.promised_closings": "closings that a service has promised, machine state",
+    "interfaces.slack.record": "events, threads and switches of the bot in Slack, machine state",
     "interfaces.hosts.captured": "sessions of chat hosts that are not closed yet, machine state",
     "interfaces.hosts.install": "the settings file of a chat host that a person names, never memory",
     "interfaces.hosts.plugin": "the folder of a plugin that a person names, never memory",

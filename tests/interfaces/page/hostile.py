@@ -12,9 +12,10 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from interfaces.api import AgentHome
 
-__all__ = ["ENTRY", "SECRET", "SUCCESSOR", "hostile", "make_hostile"]
+__all__ = ["ENTRY", "HIDING", "SECRET", "hostile", "make_hostile"]
 
-ENTRY, SUCCESSOR = "LL-QQQQ", "KD-WWWW"
+#: An entry of HTML, and one with characters that nobody sees.
+ENTRY, HIDING = "LL-QQQQ", "KD-WWWW"
 #: Held back by the guard.
 SECRET = "zanzibarite"
 
@@ -40,14 +41,14 @@ def make_hostile(home: Home, folder: Path, now: datetime) -> None:
     own = Repository(home.root, new=False)
     memory = home.root / "MEMORY.md"
     lines = (
-        f"- **[{ENTRY}]** 2026-11-20 {hostile('statement')} [b](javascript:x()) z\u200by\u202ex\n"
+        f"- **[{ENTRY}]** 2026-11-20 {hostile('statement')} [b](javascript:x())\n"
         "  Origin: participant\n"
         f"  Sources: s-<x-evil>#m1\n  Evidence: verified, commit {commit[:8]}\n"
         f"  About: {hostile('field')}\n"
     )
     text = memory.read_text().replace("## Lessons Learned\n", f"## Lessons Learned\n\n{lines}")
     text = text.replace(
-        "## Key Decisions\n", f"## Key Decisions\n\n- **[{SUCCESSOR}]** 2026-11-20 We keep one ledger.\n"
+        "## Key Decisions\n", f"## Key Decisions\n\n- **[{HIDING}]** 2026-11-20 We keep one ledger z\u200by\u202ex.\n"
     )
     own.commit({"MEMORY.md": f"{text}\n## {hostile('section')}\n\n- **[RC-VVVV]** 2026-11-19 A fact of a section.\n"},
                hostile("own-subject"))  # fmt: skip

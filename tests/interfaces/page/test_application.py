@@ -351,8 +351,8 @@ def test_links_of_languages_keep_the_query_and_never_the_code(stage: Stage) -> N
 
 @pytest.mark.parametrize("value", ["x\r\nX-Evil: 1", "\r\n\r\n<x-evil>", "%0d%0aX-Evil: 1", "//evil.example", "\0"])
 def test_no_field_reaches_a_header(browser: Browser, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    for name in ("find", "reject"):
-        monkeypatch.setattr(f"interfaces.page.routes.queue.{name}", lambda *_, **__: None)
+    for name in ("queue.find", "queue.reject", "require_seen"):
+        monkeypatch.setattr(f"interfaces.page.routes.{name}", lambda *_, **__: None)
     fields = browser.read("/page/review").form("/page/sign-out").fields
     answer = browser.post("/page/review/x/reject", {**fields, "next": value})
     assert answer.status_code == 303

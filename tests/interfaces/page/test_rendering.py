@@ -12,7 +12,7 @@ from markupsafe import Markup
 from interfaces.page.rendering import POLICY, STATIC, render, static_file
 from interfaces.page.routes import VIEWS
 from tests.interfaces.page.browser import Browser, Document
-from tests.interfaces.page.hostile import ENTRY, SECRET, SUCCESSOR, hostile
+from tests.interfaces.page.hostile import ENTRY, HIDING, SECRET, hostile
 
 TEMPLATES = sorted((Path(__file__).parents[3] / "interfaces" / "page" / "templates").glob("*.html"))
 #: Attributes that hold an address.
@@ -44,7 +44,7 @@ SHOWN = {
     "/page/review": {"agent"},
     "/page/memory": {"statement", "section"},
     f"/page/memory/{ENTRY}": {"statement", "field", "turn", "work-subject", "own-subject"},
-    f"/page/memory/{SUCCESSOR}": {"own-subject"},
+    f"/page/memory/{HIDING}": {"own-subject"},
     "/page/memory?archived=1": {"agent"},
     "/page/memory?at=HEAD": {"statement", "section"},
     "/page/prompt?message=what+do+we+ship": {"section"},
@@ -106,7 +106,7 @@ def test_hostile_addresses_are_text(hostile_browser: Browser, path: str) -> None
 
 
 def test_what_nobody_sees_is_shown(hostile_browser: Browser) -> None:
-    for path in ("/page/memory", f"/page/memory/{ENTRY}"):
+    for path in ("/page/memory", f"/page/memory/{HIDING}"):
         answer = hostile_browser.get(path)
         assert "z\\u200by\\u202ex" in answer.text
         assert not re.search("[\u200b\u202e]", answer.text)
