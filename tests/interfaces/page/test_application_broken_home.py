@@ -21,6 +21,7 @@ from interfaces.api import AgentHome
 from interfaces.page.access import make_link
 from interfaces.page.rendering import POLICY
 from interfaces.page.routes import VIEWS
+from tests.conftest import NOW, FolderCopy, _configure_git
 from tests.interfaces.page.browser import Browser, Form
 from tests.interfaces.page.conftest import Clock
 
@@ -32,12 +33,30 @@ SECONDS = 20.0
 Break = Callable[[Home], object]
 
 
+@pytest.fixture(scope="module")
+def _pattern(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -> FolderCopy:
+    """A home with a fact, and with a decision that waits."""
+    home = Home(tmp_path_factory.mktemp("waiting") / "home")
+    _pattern_home.write(home.root)
+    with pytest.MonkeyPatch.context() as patch:
+        _configure_git(patch)
+        patch.setattr("interfaces.indexing.MAX_VECTORS", 0)
+        api = AgentHome(home)
+        api.remember("The ledger runs on PostgreSQL.", now=NOW)
+        api.remember("Decision: we keep one ledger.", origin="participant", speaker="Robin", now=NOW)
+    return FolderCopy(home.root)
+
+
 @pytest.fixture
-def accepting(browser: Browser, home: Home, now: datetime) -> Form:
-    """The form that accepts a text that waits."""
-    api = AgentHome(home)
-    api.remember("The ledger runs on PostgreSQL.", now=now)
-    api.remember("Decision: we keep one ledger.", origin="participant", speaker="Robin", now=now)
+def home(_pattern: FolderCopy, tmp_path: Path) -> Home:
+    """A copy, whose proposal was made elsewhere: its records are those of another place."""
+    _pattern.write(tmp_path / "home")
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def accepting(browser: Browser) -> Form:
+    """The form that accepts the text that waits."""
     return browser.read("/page/review").form("/accept")
 
 
