@@ -216,11 +216,15 @@ class ReviewSession:
 
     def _note(self, outcome: ReviewOutcome) -> None:
         """Count a decision and say what it did."""
+        from distill.review.decided_items import undoable
+
         self.counts[outcome.action] += 1
         self._decided.append(outcome.item.id)
         commit = f", commit {outcome.commit[:7]}" if outcome.commit else ""
         entry = f" as [{outcome.entry}]" if outcome.entry and not outcome.item.ends else ""
-        _say(f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}")
+        kept = any(item.id == outcome.item.id for item in undoable(self.home, self.clock()))
+        final = "" if kept else ". This cannot be undone"
+        _say(f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}{final}")
         if outcome.action == "edited":
             for spans in diff_spans([revealed(line) for line in outcome.diff], marked=not with_colours()):
                 _write(wrapped_spans(spans, line_width()))

@@ -284,3 +284,14 @@ def test_an_interrupt_in_the_editor_is_for_the_editor(
     assert "edited" in terminal.press("q", after=QUESTION)
     assert "1 edited. 3 texts still wait." in terminal.end()
     assert terminal.exit_code == 0
+
+
+def test_a_decision_that_cannot_be_undone_says_so(home: Home, now: datetime, session: Session) -> None:
+    said = Message(session="s-1", id="m1", ts="2026-11-20T10:00:00", role="tool", content=f"{ATTACK} Else fine.")
+    transcript.append(home, "s-1", [said], actor="import", now=now)
+    terminal = session()
+    terminal.press("a", after=QUESTION)
+    terminal.press("y", after="y/N ")
+    shown = terminal.end()
+    assert "This cannot be undone" in " ".join(shown.split())
+    assert shown.endswith("1 accepted. Nothing waits any more.\n")
