@@ -83,7 +83,10 @@ class Conversations:
         self._names: dict[str, tuple[float, str]] = {}
 
     def begin(self, message: SlackMessage) -> SlackThread:
-        """Return the thread of *message*, which becomes a session with it unless it is one already."""
+        """Return the thread of *message*, which calls the agent. It becomes a session unless it is one already.
+
+        Events come in any order. The call that was written first begins the session.
+        """
         session = session_of(self.workspace, message.channel, message.thread)
         known = self._record.thread(session)
         if known is None:
@@ -91,12 +94,18 @@ class Conversations:
                 session=session, channel=message.channel, thread=message.thread, began=message.ts, active=time.time(),
                 unclosed=False,
             )  # fmt: skip
-            self._record.keep(known)
+        elif _before(message.ts, known.began):
+            known = replace(known, began=message.ts)
+        self._record.keep(known)
         return known
 
     def known(self, channel: str, thread: str) -> SlackThread | None:
         """Return the session of a thread, or ``None`` if the agent was never called there."""
         return self._record.thread(session_of(self.workspace, channel, thread))
+
+    def belongs(self, thread: SlackThread, message: SlackMessage) -> bool:
+        """Return whether *message* was written after the agent was called into its thread."""
+        return not _before(message.ts, thread.began)
 
     def store(self, thread: SlackThread, message: SlackMessage) -> ImportReport:
         """Append *message* to its transcript, under the name of who wrote it. What is there already adds nothing.
@@ -330,7 +339,7 @@ class Conversations:
         """Return those of *messages* that belong into the transcript: no commands, and none while memory was off."""
         return [
             message for message in messages
-            if not _before(message.ts, thread.began)
+            if self.belongs(thread, message)
             and message.user != self.workspace.agent
             and command_in(self.text_of(message)) is None
             and self._record.off_period(thread.channel, thread.thread, message.ts) is None

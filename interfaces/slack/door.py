@@ -107,7 +107,10 @@ class SlackDoor:
         if command is not None and (called or thread is not None):
             self._answer_command(message, command)
             return
-        thread = thread or self._conversations.begin(message)
+        if called or thread is None:
+            thread = self._conversations.begin(message)
+        elif not self._conversations.belongs(thread, message):
+            return
         problem = self._kept(thread, message)
         if called:
             self._submit(thread, message, problem)

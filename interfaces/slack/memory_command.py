@@ -160,13 +160,12 @@ class MemoryCommand:
         )
 
     def _on(self, asked: _AskedCommand) -> str:
-        now = f"{time.time():.6f}"
-        period = self._record.off_period(asked.channel, asked.thread, now)
-        if period is None:
+        periods = self._record.open_periods(asked.channel, asked.thread)
+        if not periods:
             return "Memory is on here"
-        if not (self._is_owner(asked.user) or asked.user == period.by):
+        if not (self._is_owner(asked.user) or {asked.user} == {period.by for period in periods}):
             return "My owner, or whoever switched memory off, can switch it on again"
-        self._record.switch_on(asked.channel, asked.thread, until=now)
+        self._record.switch_on(asked.channel, asked.thread, until=f"{time.time():.6f}")
         return "Memory is on again. What was said meanwhile is not kept"
 
     # ------------------------------------------------------------------------------------------------- private

@@ -133,18 +133,24 @@ class SlackRecord:
         with self._lock:
             return next((period for period in self._periods if period.covers(channel, thread, ts)), None)
 
+    def open_periods(self, channel: str, thread: str) -> list[OffPeriod]:
+        """Return what keeps memory off in the thread now."""
+        with self._lock:
+            return [one for one in self._periods if not one.until and one.covers(channel, thread, one.since)]
+
     def switch_off(self, channel: str, thread: str, *, by: str, since: str) -> None:
         """Switch memory off in a channel, or with *thread* in one thread of it."""
         with self._lock:
             self._add_period(OffPeriod(channel=channel, thread=thread, by=by, since=since))
 
-    def switch_on(self, channel: str, thread: str, *, until: str) -> list[OffPeriod]:
-        """End what keeps memory off in the thread. Return what was ended."""
+    def switch_on(self, channel: str, thread: str, *, until: str) -> None:
+        """End what keeps memory off in the thread. Threads are told again when it is off the next time."""
         with self._lock:
-            ended = [one for one in self._periods if not one.until and one.covers(channel, thread, until)]
-            for period in ended:
+            for period in self.open_periods(channel, thread):
                 self._add_period(replace(period, until=until))
-            return ended
+            for known in self.threads():
+                if known.channel == channel and thread in {"", known.thread}:
+                    self.keep(replace(known, told=""))
 
     def _add_period(self, period: OffPeriod) -> None:
         self._periods = [one for one in self._periods if _same(one) != _same(period)]

@@ -282,7 +282,9 @@ class SlackServer:
         socket: Server = serve(self._socket, "127.0.0.1", 0, ping_interval=None)
         self.url = f"http://127.0.0.1:{web.server_address[1]}/api/"
         self.socket_url = f"ws://127.0.0.1:{socket.socket.getsockname()[1]}/link"
-        threads = [threading.Thread(target=one.serve_forever) for one in (web, socket)]
+        threads = [
+            threading.Thread(target=web.serve_forever, args=(0.01,)), threading.Thread(target=socket.serve_forever),
+        ]  # fmt: skip
         for thread in threads:
             thread.start()
         try:

@@ -113,6 +113,23 @@ def test_late_and_reordered_messages_all_reach_the_transcript(
     assert points == {"point 0", "point 1", "point 2", "point 3"}
 
 
+def test_the_first_call_begins_a_session_in_whichever_order_the_events_come(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    root = slack.write(PUBLIC, MARA, "something between us")["ts"]
+    rows = [
+        slack.write(PUBLIC, user, text, thread=root)
+        for user, text in ((OWNER, f"<@{AGENT}> first"), (MARA, "second"), (OWNER, f"<@{AGENT}> third"))
+    ]  # fmt: skip
+    for row in (rows[2], slack.message(PUBLIC, root), rows[1], rows[0]):
+        slack.send(slack.event_of(PUBLIC, row))
+    answered(slack, PUBLIC, root, 2)
+    wait_for(lambda: not bot.door._waiting)
+    bot.idle._caught_up(bot.door._record.threads()[0])
+    said = {m.content for m in kept(owned_home, bot, PUBLIC, root) if m.role != "assistant"}
+    assert said == {"first", "second", "third"}
+
+
 def test_an_edit_replaces_what_was_said(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
     thread = slack.say(PUBLIC, OWNER, f"<@{AGENT}> we ship on Thursday")
     answered(slack, PUBLIC, thread)

@@ -93,6 +93,23 @@ def test_a_thread_takes_commands_as_messages_and_shows_the_answer_to_one_person(
     assert "Memory is off" not in slack.answers(PUBLIC, other)[0]
 
 
+def test_only_who_switched_memory_off_or_the_owner_switches_it_on(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    thread = slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello")
+    wait_for(lambda: len(slack.answers(PUBLIC, thread)) == 1)
+    slack.command(PUBLIC, MARA, "off")
+    slack.say(PUBLIC, "U0GUEST01", "!memory off", thread=thread)
+    wait_for(lambda: len(slack.called("chat.postEphemeral")) == 1)
+    slack.say(PUBLIC, "U0GUEST01", "!memory on", thread=thread)  # Mara switched off the channel
+    wait_for(lambda: len(slack.called("chat.postEphemeral")) == 2)
+    assert "can switch it on again" in slack.called("chat.postEphemeral")[1]["text"]
+    assert "Memory is on again" in slack.command(PUBLIC, MARA, "on")
+    slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello", thread=thread)
+    wait_for(lambda: len(slack.answers(PUBLIC, thread)) == 2)
+    assert "Memory is off in this thread" in slack.answers(PUBLIC, thread)[1]
+
+
 def test_a_direct_message_answers_a_command_in_its_thread(slack: SlackServer, bot: SlackBot) -> None:
     thread = slack.say(DIRECT, OWNER, "!memory help")
     wait_for(lambda: len(slack.answers(DIRECT, thread)) == 1)

@@ -25,11 +25,13 @@ def test_what_is_noted_is_known_after_a_restart(home: Home) -> None:
         record.change("s", audience="owner")
         record.switch_off("C1", "", by="U1", since="5.0")
         record.switch_off("C1", "1.0", by="U2", since="6.0")
-        assert len(record.switch_on("C1", "1.0", until="9.0")) == 2
+        assert {period.by for period in record.open_periods("C1", "1.0")} == {"U1", "U2"}
+        assert {period.by for period in record.open_periods("C1", "")} == {"U1"}
+        record.switch_on("C1", "1.0", until="9.0")
         record.switch_off("C2", "", by="U1", since="7.0")
     with slack_record(home) as record:
         assert not record.claim("event Ev1")
-        assert record.thread("s") == replace(thread, audience="owner")
+        assert record.thread("s") == replace(thread, audience="owner", told="")
         assert record.off_period("C1", "1.0", "5.5") is not None
         assert record.off_period("C1", "1.0", "9.0") is None
         assert record.off_period("C1", "2.0", "4.9") is None
