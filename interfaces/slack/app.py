@@ -212,10 +212,7 @@ def bolt_app(client: WebClient, door: SlackDoor, listeners: Executor, *, signing
     @app.command("/memory")  # type: ignore[untyped-decorator,unused-ignore]
     def memory(ack: Callable[[], Any], command: Mapping[str, Any], respond: Callable[..., Any]) -> None:
         ack()
-        text = door.run_command(
-            str(command.get("text") or ""), user=str(command["user_id"]), channel=str(command["channel_id"])
-        )
-        respond(text=text, response_type="ephemeral")
+        respond(text=door.run_command(command), response_type="ephemeral", unfurl_links=False, unfurl_media=False)
 
     return app
 

@@ -83,6 +83,8 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
         said = client.auth_test()
     except CALL_ERRORS as error:
         return CheckedApp(problems=(f"auth.test: {_reason(error)}. SLACK_BOT_TOKEN must be the bot token of the app",))
+    if not (said.get("team_id") and said.get("user_id")):
+        return CheckedApp(problems=("auth.test: Slack names no workspace and no user of the app. Ask it again later",))
     problems = []
     granted = {scope.strip() for scope in str(_header(said, "x-oauth-scopes")).split(",") if scope.strip()}
     problems += [

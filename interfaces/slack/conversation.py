@@ -117,11 +117,13 @@ class Conversations:
         return self._append(thread, [message])
 
     def store_answer(self, thread: SlackThread, ts: str, text: str) -> None:
-        """Append the agent's answer, which was posted with the time stamp *ts*.
+        """Append the agent's answer, which was posted with the time stamp *ts*, unless memory was off then.
 
         Raises:
             HomeError: it could not be written.
         """
+        if self._record.off_period(thread.channel, thread.thread, ts) is not None:
+            return
         row = {
             "id": self.message_id(thread.channel, ts), "ts": time_of(ts), "role": "assistant", "content": text,
             "channel": thread.channel,
@@ -132,21 +134,25 @@ class Conversations:
     def change(self, thread: SlackThread, change: ChangedMessage) -> tuple[str, ...]:
         """Bring an edit or a deletion into the transcript. Return the ids of the messages that were withdrawn.
 
-        The newest change counts, in whichever order they come. A deletion is final.
+        The newest change counts, in whichever order they come. A deletion is final. A message that was never kept does
+        not come in by an edit, and words that were written while memory was off replace the earlier ones with nothing.
 
         Raises:
             NoRoom: the texts of others wait for the owner. The earlier words are withdrawn, and the new ones not kept.
             HomeError: it could not be written.
         """
         gone: list[str] = []
+        if change.now is not None and not self._is_part(thread, change.now):
+            return ()
 
         def items(path: Path | None) -> list[Mapping[str, Any]]:
             row = self._withdrawal(path, change)
             gone.extend(row.ids if row else ())
             return [transcript.withdrawal(row)] if row else []
 
-        refused = change.now is not None and change.now.user != self.workspace.owner and not self._has_room(thread)
-        rows = [self._row(change.now)] if change.now and not refused else []
+        now = change.now if change.now and self._is_told(change.now) else None
+        refused = now is not None and now.user != self.workspace.owner and not self._has_room(thread)
+        rows = [self._row(now)] if now and not refused else []
         import_messages(self._home, thread.session, rows, now=present(), items=items)
         if refused:
             raise NoRoom
@@ -179,21 +185,23 @@ class Conversations:
         rows = self._compared(thread)
         whole = len(rows) < _MOST_COMPARED
         present_ts = {str(row.get("ts")) for row in rows if row.get("subtype") != "tombstone"}
-        found = [message for row in rows if (message := written_by(row, thread.channel)) is not None]
-        kept = self._kept(thread, found)
+        found = [message for row in rows if (message := self._written(row, thread.channel)) is not None]
+        parts = [message for message in found if self._is_part(thread, message)]
         known = self._stored_bases(thread)
+        stored = set(known.values())
         gone: list[str] = []
         if whole:
             gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
-        for message in kept:
-            if message.edited and self._version_id(message) not in known:
+        for message in parts:
+            is_known = self.message_id(message.channel, message.ts) in stored
+            if message.edited and self._version_id(message) not in known and (is_known or self._is_told(message)):
                 change = ChangedMessage(
                     channel=message.channel, thread=message.thread, ts=message.ts, at=message.edited, now=message
                 )
                 with suppress(NoRoom):
                     gone += self.change(thread, change)
-        stored = set(known.values())
-        fresh = [one for one in kept if not one.edited and self.message_id(one.channel, one.ts) not in stored]
+        told = [one for one in parts if not one.edited and self._is_told(one)]
+        fresh = [one for one in told if self.message_id(one.channel, one.ts) not in stored]
         if fresh:
             try:
                 self._append(thread, fresh)
@@ -242,7 +250,10 @@ class Conversations:
         if time.monotonic() < until:
             return name
         try:
-            row = self._client.users_info(user=user)["user"]
+            plain, _, team = user.partition("@")
+            row = self._client.users_info(user=plain)["user"]
+            if team and row.get("team_id") != team:
+                return name  # somebody of this workspace has the same id
             profile = row.get("profile") or {}
             told = profile.get("display_name") or profile.get("real_name") or row.get("name") or ""
         except (*CALL_ERRORS, AttributeError):
@@ -335,15 +346,17 @@ class Conversations:
         path = transcript.session_path(self._home, thread.session)
         return {name: name.partition(_EDIT)[0] for name in _ids(path)}
 
-    def _kept(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> list[SlackMessage]:
-        """Return those of *messages* that belong into the transcript: no commands, and none while memory was off."""
-        return [
-            message for message in messages
-            if self.belongs(thread, message)
-            and message.user != self.workspace.agent
-            and command_in(self.text_of(message)) is None
-            and self._record.off_period(thread.channel, thread.thread, message.ts) is None
-        ]  # fmt: skip
+    def _is_part(self, thread: SlackThread, message: SlackMessage) -> bool:
+        """Return whether *message* belongs into the transcript: it was written after the call, with memory on."""
+        off = self._record.off_period(thread.channel, thread.thread, message.ts)
+        return off is None and self.belongs(thread, message) and message.user != self.workspace.agent
+
+    def _is_told(self, message: SlackMessage) -> bool:
+        """Return whether the present words of *message* may be kept: no command, and no edit while memory was off."""
+        if command_in(self.text_of(message)) is not None:
+            return False
+        edited = message.edited
+        return not edited or self._record.off_period(message.channel, message.thread, edited) is None
 
     def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
         cursor, count = "", 0
@@ -357,6 +370,9 @@ class Conversations:
             if not cursor:
                 return
 
+    def _written(self, row: Mapping[str, Any], channel: str) -> SlackMessage | None:
+        return written_by(row, channel, team=self.workspace.team)
+
     def _line(self, row: Mapping[str, Any], channel: str) -> ThreadLine | None:
         """Return a message of a thread as a line. The agent's own messages are those of the assistant."""
         ts = str(row.get("ts") or "")
@@ -364,7 +380,7 @@ class Conversations:
             return ThreadLine(
                 role="assistant", name=self._home.manifest.name, text=plain_text(str(row.get("text") or "")), ts=ts
             )
-        message = written_by(row, channel)
+        message = self._written(row, channel)
         if message is None:
             return None
         return ThreadLine(

@@ -29,9 +29,9 @@ from recall.errors import RecallError
 from ..api import AgentHome
 from .channel_audience import ChannelAudience, ChannelAudiences
 from .conversation import Conversations, NoRoom
-from .delivery import AudienceNarrowed, Delivery, DeliveryFailed
+from .delivery import AudienceNarrowed, Delivery, DeliveryFailed, safe_text
 from .memory_command import MemoryCommand
-from .message import SlackMessage, changed_message, command_in, new_message
+from .message import SlackMessage, changed_message, command_in, is_called, new_message
 from .record import SlackRecord, SlackThread
 from .responder import Question, Responder, ResponderFailed
 
@@ -94,14 +94,15 @@ class SlackDoor:
 
     def on_message(self, body: Mapping[str, Any]) -> None:
         """Take an event ``message`` or ``app_mention``: keep the message, and answer it if the agent was called."""
-        message = new_message(body["event"])
-        if message is None or not self._is_new(body) or message.user == self._conversations.workspace.agent:
+        place = self._conversations.workspace
+        message = new_message(body["event"], team=place.team)
+        if message is None or message.user == place.agent or not self._is_ours(body):
             return
-        if not self._record.claim(f"message {message.key}"):
-            return
-        called = message.direct or f"<@{self._conversations.workspace.agent}" in message.text
+        called = message.direct or is_called(message.text, place.agent)
         thread = self._conversations.known(message.channel, message.thread)
-        if thread is None and not called:
+        if thread is None and not called:  # the talk of others leaves no trace here
+            return
+        if not (self._is_new(body) and self._record.claim(f"message {message.key}")):
             return
         command = command_in(self._conversations.text_of(message))
         if command is not None and (called or thread is not None):
@@ -119,8 +120,8 @@ class SlackDoor:
 
     def on_change(self, body: Mapping[str, Any]) -> None:
         """Take an event about a message that was edited or deleted."""
-        change = changed_message(body["event"])
-        if change is None or not self._is_new(body):
+        change = changed_message(body["event"], team=self._conversations.workspace.team)
+        if change is None or not (self._is_ours(body) and self._is_new(body)):
             return
         thread = self._conversations.known(change.channel, change.thread)
         if thread is None or self._record.off_period(change.channel, change.thread, change.ts) is not None:
@@ -129,13 +130,13 @@ class SlackDoor:
             try:
                 closed = self._conversations.closed_ids(thread)
                 gone = self._conversations.change(thread, change)
-                self.ask_about(thread, closed.intersection(gone) if change.now is None else set())
+                self.ask_about(thread, closed.intersection(gone))
             except _MEMORY_ERRORS as error:
                 LOGGER.warning("a change of a message was not kept (%s)", type(error).__name__)
 
     def on_thread_started(self, body: Mapping[str, Any], say: Callable[[str], Any]) -> None:
         """Answer whoever opened the assistant's container, and say what becomes of the conversation."""
-        if not self._is_new(body):
+        if not (self._is_ours(body) and self._is_new(body)):
             return
         opened = body["event"]["assistant_thread"]
         channel, thread = str(opened["channel_id"]), str(opened["thread_ts"])
@@ -144,9 +145,15 @@ class SlackDoor:
         kept = "Memory is off here" if off else "I keep this conversation"
         say(f"{kept}. What I know, I use as for {_READERS[now.audience]}. `!memory help` says what you can change")
 
-    def run_command(self, text: str, *, user: str, channel: str) -> str:
+    def run_command(self, command: Mapping[str, Any]) -> str:
         """Return the answer to the slash command."""
-        return self.commands.run(text, user=user, channel=channel)
+        given = {key: str(command.get(key) or "") for key in ("text", "user_id", "channel_id", "team_id", "trigger_id")}
+        team = self._conversations.workspace.team
+        if given["team_id"] and given["team_id"] != team:
+            return "I answer in another workspace"
+        if given["trigger_id"] and not self._record.claim(f"command {given['trigger_id']}"):
+            return "I have done that already"
+        return safe_text(self.commands.run(given["text"], user=given["user_id"], channel=given["channel_id"]))
 
     def ask_about(self, thread: SlackThread, ids: set[str]) -> None:
         """Let the owner decide about the entries of messages that were deleted after they became memory.
@@ -167,6 +174,13 @@ class SlackDoor:
             yield
 
     # ------------------------------------------------------------------------------------------------- keeping
+
+    def _is_ours(self, body: Mapping[str, Any]) -> bool:
+        """Return whether an event is of the bot's workspace. An app may be installed in several ones."""
+        rows = body.get("authorizations")
+        rows = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        teams = {row.get("team_id") for row in rows} or {body.get("team_id")}
+        return bool(teams & {self._conversations.workspace.team, None})
 
     def _is_new(self, body: Mapping[str, Any]) -> bool:
         event_id = body.get("event_id")
@@ -195,7 +209,7 @@ class SlackDoor:
             if message.direct:  # nobody else is there, and Slack shows no other kind of answer in an assistant's thread
                 self._delivery.post(message.channel, message.thread, text, allowed=None)
             else:
-                self._delivery.tell(message.channel, message.user, message.thread, text)
+                self._delivery.tell(message.channel, message.user.partition("@")[0], message.thread, text)
         except DeliveryFailed as error:
             LOGGER.warning("a command was not answered (%s)", error)
 
@@ -284,7 +298,8 @@ class SlackDoor:
     ) -> tuple[str, str]:
         """Deliver an answer. Return its time stamp and its text."""
         if message.direct:
-            to = {"recipient_team_id": self._conversations.workspace.team, "recipient_user_id": message.user}
+            user, _, team = message.user.partition("@")
+            to = {"recipient_team_id": team or self._conversations.workspace.team, "recipient_user_id": user}
             ts, text = self._delivery.stream(message.channel, message.thread, pieces, allowed=audience, lead=lead, **to)
         else:
             text = "".join(pieces)

@@ -11,8 +11,10 @@ from typing import Any
 __all__ = [
     "ChangedMessage",
     "SlackMessage",
+    "account_of",
     "changed_message",
     "command_in",
+    "is_called",
     "new_message",
     "plain_text",
     "time_of",
@@ -29,13 +31,19 @@ _LINK = re.compile(r"<(?P<mark>[@#!]?)(?P<target>[^<>|\s]{1,3000})(?:\|(?P<label
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 #: Names of files that a message names.
 _MOST_FILES = 20
+#: Where Slack says from which workspace the writer of a message is.
+_TEAMS = ("user_team", "source_team", "team")
+#: Slack itself, which repeats what anybody told it to: reminders, answers to a word.
+_SLACKBOT = "USLACKBOT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackMessage:
     """A message of a person. *thread* is the time stamp of the first message of its thread, perhaps its own.
 
-    *text* is as Slack writes it. *direct* says that it was sent to the agent alone.
+    *user* is the id of who wrote it, and for somebody of another workspace that id with the workspace behind an ``@``.
+    Two workspaces may have the same id for two people. *text* is as Slack writes it. *direct* says that it was sent to
+    the agent alone.
     """
 
     channel: str
@@ -63,28 +71,55 @@ class ChangedMessage:
     now: SlackMessage | None
 
 
-def new_message(event: Mapping[str, Any]) -> SlackMessage | None:
-    """Return the message of the event ``message`` or ``app_mention``, or ``None`` where no person wrote it."""
-    return written_by(event, _text(event, "channel"), direct=event.get("channel_type") == "im")
+def new_message(event: Mapping[str, Any], *, team: str = "") -> SlackMessage | None:
+    """Return the message of the event ``message`` or ``app_mention``, or ``None`` where no person wrote it.
+
+    *team* is the workspace of the agent.
+    """
+    return written_by(event, _text(event, "channel"), direct=event.get("channel_type") == "im", team=team)
 
 
-def written_by(row: Mapping[str, Any], channel: str, *, direct: bool = False) -> SlackMessage | None:
+def written_by(row: Mapping[str, Any], channel: str, *, direct: bool = False, team: str = "") -> SlackMessage | None:
     """Return the message *row* of *channel*, from an event or from a thread that was read.
 
     Messages of bots are left out: two that answer each other would never end.
     """
     ts = _stamp(row, "ts")
     user = _text(row, "user")
-    if row.get("subtype") not in _WRITTEN or row.get("bot_id") or row.get("hidden") or not (ts and user and channel):
+    by_program = row.get("bot_id") or row.get("bot_profile") or user == _SLACKBOT
+    if row.get("subtype") not in _WRITTEN or by_program or row.get("hidden") or not (ts and user and channel):
         return None
     edited = row.get("edited")
     return SlackMessage(
-        channel=channel, thread=_stamp(row, "thread_ts") or ts, ts=ts, user=user, text=_whole_text(row), direct=direct,
+        channel=channel, thread=_stamp(row, "thread_ts") or ts, ts=ts, user=account_of(user, row, team=team),
+        text=_whole_text(row), direct=direct,
         edited=_stamp(edited, "ts") if isinstance(edited, Mapping) else "",
     )  # fmt: skip
 
 
-def changed_message(event: Mapping[str, Any]) -> ChangedMessage | None:
+def account_of(user: str, row: Mapping[str, Any], *, team: str) -> str:
+    """Return *user*, who wrote *row*, with their workspace behind an ``@`` if that is another one than *team*.
+
+    >>> account_of("U1", {"team": "T1"}, team="T1"), account_of("U1", {"team": "T1", "user_team": "T2"}, team="T1")
+    ('U1', 'U1@T2')
+    """
+    profile = row.get("user_profile")
+    named = [_text(row, key) for key in _TEAMS]
+    named.append(_text(profile, "team") if isinstance(profile, Mapping) else "")
+    foreign = next((name for name in named if name and name != team), "") if team else ""
+    return f"{user}@{foreign}" if foreign else user
+
+
+def is_called(text: str, agent: str) -> bool:
+    """Return whether *text* of Slack names the *agent*, by its user id.
+
+    >>> is_called("hello <@U1|ada>", "U1"), is_called("hello <@U12>", "U1")
+    (True, False)
+    """
+    return bool(agent) and (f"<@{agent}>" in text or f"<@{agent}|" in text)
+
+
+def changed_message(event: Mapping[str, Any], *, team: str = "") -> ChangedMessage | None:
     """Return what the event ``message_changed`` or ``message_deleted`` changed, or ``None`` if nothing was said anew.
 
     Slack also sends such an event when it shows a preview of a link, and when a message gets its first answer. A
@@ -100,7 +135,7 @@ def changed_message(event: Mapping[str, Any]) -> ChangedMessage | None:
         ts = _stamp(event, "deleted_ts") or _stamp(after, "ts")
         thread = _stamp(before, "thread_ts") or _stamp(after, "thread_ts") or ts
         return ChangedMessage(channel=channel, thread=thread, ts=ts, at=at, now=None) if channel and ts and at else None
-    now = written_by(after, channel, direct=event.get("channel_type") == "im")
+    now = written_by(after, channel, direct=event.get("channel_type") == "im", team=team)
     if now is None or not now.edited or (before and _whole_text(before) == now.text):
         return None
     return ChangedMessage(channel=channel, thread=now.thread, ts=now.ts, at=now.edited, now=now)

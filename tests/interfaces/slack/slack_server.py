@@ -151,23 +151,23 @@ class SlackServer:
 
     # ------------------------------------------------------------------------------------------------- socket
 
-    def send(self, event: Row, *, event_id: str = "", retry: int = 0) -> str:
+    def send(self, event: Row, *, event_id: str = "", retry: int = 0, team: str = TEAM) -> str:
         """Send an event over the socket, and wait until it is confirmed. Return its id."""
         event_id = event_id or f"Ev{next(self._numbers):09d}"
         body = {
-            "type": "event_callback", "team_id": TEAM, "api_app_id": "A0APP", "event": event, "event_id": event_id,
+            "type": "event_callback", "team_id": team, "api_app_id": "A0APP", "event": event, "event_id": event_id,
             "event_time": int(time.time()),
-            "authorizations": [{"team_id": TEAM, "user_id": AGENT, "is_bot": True}],
+            "authorizations": [{"team_id": team, "user_id": AGENT, "is_bot": True}],
         }  # fmt: skip
         extra = {"retry_attempt": retry, "retry_reason": "timeout"} if retry else {}
         self._deliver("events_api", body, accepts_response_payload=False, **extra)
         return event_id
 
-    def command(self, place: str, user: str, text: str) -> str:
+    def command(self, place: str, user: str, text: str, **values: Any) -> str:
         """Let *user* give the command /memory, and return what is shown for it."""
         number = next(self._numbers)
         body = {"command": "/memory", "text": text, "user_id": user, "channel_id": place, "team_id": TEAM,
-                "trigger_id": "1", "response_url": f"{self.url}respond/{number}"}  # fmt: skip
+                "trigger_id": f"{number}.1", "response_url": f"{self.url}respond/{number}", **values}  # fmt: skip
         self._deliver("slash_commands", body, accepts_response_payload=True)
         wait_for(lambda: any(row["number"] == number for row in self.responses))
         shown = next(row for row in self.responses if row["number"] == number)

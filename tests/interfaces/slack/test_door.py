@@ -358,3 +358,46 @@ def test_a_direct_message_of_another_organisation_is_for_anybody(
     slack.channels[DIRECT] = direct(DIRECT, OWNER, is_ext_shared=True)
     answered(slack, DIRECT, slack.say(DIRECT, OWNER, "hello"))
     assert responder.questions[0].audience == "group"
+
+
+def test_another_workspaces_person_with_the_owners_id_is_not_the_owner(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder
+) -> None:
+    row = slack.write(PUBLIC, OWNER, f"<@{AGENT}> I prefer tabs")
+    row.update(user_team="T0ALIEN01", team="T0ALIEN01")
+    slack.send(slack.event_of(PUBLIC, row))
+    answered(slack, PUBLIC, row["ts"])
+    wait_for(lambda: len(kept(owned_home, bot, PUBLIC, row["ts"])) == 2)
+    said = kept(owned_home, bot, PUBLIC, row["ts"])[0]
+    assert (said.role, said.name, said.account) == ("participant", "someone in Slack", f"{OWNER}@T0ALIEN01")
+    assert not responder.questions[0].thread[-1].owner
+    slack.edit(PUBLIC, row["ts"], "I prefer spaces")  # of which no event comes
+    bot.idle._caught_up(bot.door._record.threads()[0])
+    assert [(m.role, m.content) for m in kept(owned_home, bot, PUBLIC, row["ts"])][-1] == (
+        "participant", "I prefer spaces",
+    )  # fmt: skip
+    path = transcript.sessions(owned_home)[0].path
+    assert "user" not in [turn.message.role for turn in resolve_speakers(owned_home, transcript.read(path)).turns]
+    told = slack.command(PUBLIC, OWNER, "remember I prefer tabs", team_id="T0ALIEN01")
+    assert told == "I answer in another workspace"
+
+
+def test_events_of_another_workspace_reach_nothing(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder
+) -> None:
+    row = slack.write(DIRECT, OWNER, "what is in memory?")
+    slack.send(slack.event_of(DIRECT, row), team="T0ALIEN01")
+    answered(slack, DIRECT, slack.say(DIRECT, OWNER, "hello"))
+    assert [question.thread[-1].text for question in responder.questions] == ["hello"]
+    assert len(bot.door._record.threads()) == 1
+
+
+def test_who_only_looks_like_the_agent_or_a_person_calls_nobody(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder
+) -> None:
+    slack.say(PUBLIC, MARA, f"<@{AGENT}X> hello")  # somebody whose id is longer
+    reminder = slack.write(PUBLIC, "USLACKBOT", f"<@{AGENT}> a reminder that anybody may set")
+    slack.send(slack.event_of(PUBLIC, reminder))
+    answered(slack, PUBLIC, slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello"))
+    assert len(responder.questions) == 1
+    assert not bot.door._record.knows(f"message {PUBLIC}:{reminder['ts']}")

@@ -136,3 +136,10 @@ def test_a_command_in_a_thread_is_no_part_of_the_conversation(
     bot.idle._clock = lambda: time.time() + 3700.0
     bot.idle.close_due()
     assert "swordfish" not in "".join(path.read_text() for path in owned_home.root.glob("sessions/**/*.jsonl"))
+
+
+def test_a_command_that_comes_twice_is_done_once(slack: SlackServer, bot: SlackBot) -> None:
+    assert "Memory is off" in slack.command(PUBLIC, MARA, "off", trigger_id="twice")
+    assert "Memory is on again" in slack.command(PUBLIC, MARA, "on", trigger_id="between")
+    assert "done that already" in slack.command(PUBLIC, MARA, "off", trigger_id="twice")
+    assert "Memory is on here" in slack.command(PUBLIC, MARA, "on")
