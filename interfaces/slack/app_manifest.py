@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from slack_sdk import WebClient
 
-from .channel_audience import CALL_ERRORS
+from .channel_audience import CALL_ERRORS, header_of
 
 __all__ = ["SCOPES", "CheckedApp", "checked_app", "manifest_text"]
 
@@ -86,7 +86,7 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
     if not (said.get("team_id") and said.get("user_id")):
         return CheckedApp(problems=("auth.test: Slack names no workspace and no user of the app. Ask it again later",))
     problems = []
-    granted = {scope.strip() for scope in str(_header(said, "x-oauth-scopes")).split(",") if scope.strip()}
+    granted = {scope.strip() for scope in header_of(said, "x-oauth-scopes").split(",") if scope.strip()}
     problems += [
         f"the scope {scope} is missing ({what}). Add it and install the app again"
         for scope, what in SCOPES.items()
@@ -109,12 +109,6 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
         agent=str(said.get("user_id") or ""),
         bot=str(said.get("bot_id") or ""), problems=tuple(problems), usable=usable,
     )  # fmt: skip
-
-
-def _header(response: Any, name: str) -> str:
-    headers = getattr(response, "headers", None) or {}
-    found = next((value for key, value in headers.items() if str(key).lower() == name), "")
-    return ",".join(found) if isinstance(found, list) else str(found)
 
 
 def _reason(error: Exception) -> str:

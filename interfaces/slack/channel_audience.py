@@ -17,7 +17,7 @@ from slack_sdk.errors import SlackClientError
 
 from agent_home.audience import Audience
 
-__all__ = ["CALL_ERRORS", "ChannelAudience", "ChannelAudiences", "is_narrower"]
+__all__ = ["CALL_ERRORS", "ChannelAudience", "ChannelAudiences", "header_of", "is_narrower"]
 
 Kind = Literal[
     "owner's direct message", "direct message", "group message", "private channel", "public channel",
@@ -50,6 +50,13 @@ class ChannelAudience:
 def is_narrower(one: str, other: str) -> bool:
     """Return whether the audience *one* sees less than *other*."""
     return _WIDTH.index(Audience(one)) < _WIDTH.index(Audience(other))
+
+
+def header_of(response: Any, name: str) -> str:
+    """Return a header of Slack's answer, or an empty string. *name* is in small letters."""
+    headers = getattr(response, "headers", None) or {}
+    found = next((value for key, value in headers.items() if str(key).lower() == name), "")
+    return ",".join(found) if isinstance(found, list) else str(found)
 
 
 class ChannelAudiences:

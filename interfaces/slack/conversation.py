@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from agent_home.store.transcript import Withdrawal
 from distill.participant_notes import MOST_WAITING
 from distill.review.queue import waiting_of_sessions
 
-from .channel_audience import CALL_ERRORS
+from .channel_audience import CALL_ERRORS, header_of
 from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_of, written_by
 from .record import SlackRecord, SlackThread
 from .responder import ThreadLine
@@ -42,6 +43,8 @@ _MOST_COMPARED, _PAGE = 2_000, 200
 #: Seconds for which the name of a person is known.
 _NAMED_S = 3600.0
 _MOST_NAMES = 5_000
+#: Seconds by which Slack's clock may differ, which it tells in whole seconds.
+_BLINK_S = 3.0
 #: Mark of the versions of a message that was edited, before the letters of the version. No id has its letter.
 _EDIT = "-v"
 
@@ -263,6 +266,18 @@ class Conversations:
         name = speaker_label(str(told))
         self._names[user] = (time.monotonic() + _NAMED_S, name)
         return name
+
+    def present_stamp(self) -> str:
+        """Return the present as a time stamp of Slack, whose clock tells when a message was written.
+
+        The clock of this machine counts where it differs by a blink, or Slack does not tell its own.
+        """
+        now = time.time()
+        try:
+            told = parsedate_to_datetime(str(header_of(self._client.api_test(), "date"))).timestamp()
+        except CALL_ERRORS:
+            return f"{now:.6f}"
+        return f"{now if abs(now - told) < _BLINK_S else told:.6f}"
 
     def message_id(self, channel: str, ts: str) -> str:
         """Return the id under which the transcript has the first version of a message."""

@@ -140,7 +140,7 @@ class SlackDoor:
             return
         opened = body["event"]["assistant_thread"]
         channel, thread = str(opened["channel_id"]), str(opened["thread_ts"])
-        off = self._record.off_period(channel, thread, _present_stamp())
+        off = self._record.open_periods(channel, thread)
         now = self._audiences.judge(channel)
         kept = "Memory is off here" if off else "I keep this conversation"
         say(f"{kept}. What I know, I use as for {_READERS[now.audience]}. `!memory help` says what you can change")
@@ -204,7 +204,7 @@ class SlackDoor:
 
     def _answer_command(self, message: SlackMessage, command: str) -> None:
         thread = message.thread if message.thread != message.ts else ""
-        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread)
+        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread, ts=message.ts)
         try:
             if message.direct:  # nobody else is there, and Slack shows no other kind of answer in an assistant's thread
                 self._delivery.post(message.channel, message.thread, text, allowed=None)
@@ -346,7 +346,3 @@ _READERS: Mapping[Audience, str] = {
 def _told(problem: str) -> str:
     """Return what tells *problem* from others. Numbers in it change from message to message."""
     return _NUMBER.sub("0", problem)
-
-
-def _present_stamp() -> str:
-    return f"{present().timestamp():.6f}"

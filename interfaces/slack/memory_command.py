@@ -7,7 +7,6 @@ speaks for themselves.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -51,6 +50,7 @@ class _AskedCommand:
     user: str
     channel: str
     thread: str
+    ts: str = ""
 
 
 class MemoryCommand:
@@ -67,14 +67,17 @@ class MemoryCommand:
             "why": self._why, "remember": self._remember, "forget": self._forget, "off": self._off, "on": self._on,
         }  # fmt: skip
 
-    def run(self, text: str, *, user: str, channel: str, thread: str = "") -> str:
-        """Return the answer to a command. *thread* is empty where it was not given in one."""
+    def run(self, text: str, *, user: str, channel: str, thread: str = "", ts: str = "") -> str:
+        """Return the answer to a command.
+
+        *thread* is empty where it was not given in one, and *ts* where it was not given as a message.
+        """
         name, _, rest = text.strip().partition(" ")
         command = self._commands.get(name.strip().lower())
         if command is None:
             return _HELP
         try:
-            return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread))
+            return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread, ts=ts))
         except (HomeError, DistillError, RecallError, OSError, ValueError) as error:
             if self._is_owner(user):
                 return f"That did not work: {error}"
@@ -152,7 +155,9 @@ class MemoryCommand:
         return f"Erased from {len(done.before)} places{history}"
 
     def _off(self, asked: _AskedCommand) -> str:
-        self._record.switch_off(asked.channel, asked.thread, by=asked.user, since=f"{time.time():.6f}")
+        self._record.switch_off(
+            asked.channel, asked.thread, by=asked.user, since=asked.ts or self._conversations.present_stamp()
+        )
         where = "this thread" if asked.thread else "this channel"
         return (
             f"Memory is off in {where}. From now on I keep nothing of it and answer without memory. "
@@ -165,7 +170,8 @@ class MemoryCommand:
             return "Memory is on here"
         if not (self._is_owner(asked.user) or {asked.user} == {period.by for period in periods}):
             return "My owner, or whoever switched memory off, can switch it on again"
-        self._record.switch_on(asked.channel, asked.thread, until=f"{time.time():.6f}")
+        until = asked.ts or self._conversations.present_stamp()
+        self._record.switch_on(asked.channel, asked.thread, until=until)
         return "Memory is on again. What was said meanwhile is not kept"
 
     # ------------------------------------------------------------------------------------------------- private

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -26,9 +27,11 @@ _FILE = "record.jsonl"
 #: Events and messages that are known as handled. Slack repeats an event for some hours at most.
 _MOST_HANDLED = 20_000
 _MOST_THREADS = 2_000
-_MOST_PERIODS = 1_000
+#: Times of one place during which memory was off. Older ones become one, in which nothing is kept.
+_MOST_PERIODS = 20
 #: Size at which the file is written anew.
 _MOST_BYTES = 8 << 20
+_LOGGER = logging.getLogger("agent_home.slack")
 
 
 class AlreadyInSlack(HomeError):
@@ -88,6 +91,7 @@ class SlackRecord:
     _threads: OrderedDict[str, SlackThread] = field(default_factory=OrderedDict)
     _periods: list[OffPeriod] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _is_behind: bool = False
 
     def claim(self, key: str) -> bool:
         """Note that the event or message *key* is handled. Return whether nobody has done so before."""
@@ -95,7 +99,7 @@ class SlackRecord:
             if key in self._handled:
                 return False
             self._handled[key] = None
-            self._append({"handled": key})
+            self._note({"handled": key})
             return True
 
     def knows(self, key: str) -> bool:
@@ -119,7 +123,7 @@ class SlackRecord:
             if self._threads.get(thread.session) != thread:
                 self._threads.pop(thread.session, None)
                 self._threads[thread.session] = thread
-                self._append({"thread": asdict(thread)})
+                self._note({"thread": asdict(thread)})
 
     def change(self, session: str, **values: Any) -> None:
         """Change *values* of the thread of *session*, if it is known."""
@@ -139,9 +143,15 @@ class SlackRecord:
             return [one for one in self._periods if not one.until and one.covers(channel, thread, one.since)]
 
     def switch_off(self, channel: str, thread: str, *, by: str, since: str) -> None:
-        """Switch memory off in a channel, or with *thread* in one thread of it."""
+        """Switch memory off in a channel, or with *thread* in one thread of it.
+
+        Raises:
+            OSError: it could not be written. It holds until this process ends.
+        """
         with self._lock:
-            self._add_period(OffPeriod(channel=channel, thread=thread, by=by, since=since))
+            here = [one for one in self._periods if not one.until and (one.channel, one.thread) == (channel, thread)]
+            if not any(one.by == by and one.covers(channel, thread, since) for one in here):
+                self._add_period(OffPeriod(channel=channel, thread=thread, by=by, since=since))
 
     def switch_on(self, channel: str, thread: str, *, until: str) -> None:
         """End what keeps memory off in the thread. Threads are told again when it is off the next time."""
@@ -157,12 +167,22 @@ class SlackRecord:
         self._periods.append(period)
         self._append({"off": asdict(period)})
 
+    def _note(self, row: Mapping[str, Any]) -> None:
+        """Append *row*. On a full disk it is known to this process alone, and written with the next row."""
+        try:
+            self._append(row)
+        except OSError as error:
+            _LOGGER.warning("the record of Slack was not written (%s)", error.strerror)
+
     def _append(self, row: Mapping[str, Any]) -> None:
         path = self.home.machine / _FOLDER / _FILE
-        if path.exists() and path.stat().st_size > _MOST_BYTES:
+        was_behind, self._is_behind = self._is_behind, True
+        path.parent.stat()  # a home that was removed is not made anew
+        if was_behind or (path.exists() and path.stat().st_size > _MOST_BYTES):
             self._rewrite()
         else:
             storage.append(path, json.dumps(row).encode() + b"\n")
+        self._is_behind = False
 
     def load(self) -> None:
         """Read the file, and write it anew without what is not needed any more."""
@@ -195,9 +215,7 @@ class SlackRecord:
         done = [session for session, thread in self._threads.items() if not thread.unclosed]
         for session in done[: max(0, len(self._threads) - _MOST_THREADS)]:
             del self._threads[session]
-        ended = [period for period in self._periods if period.until]
-        dropped = set(map(_same, ended[: max(0, len(self._periods) - _MOST_PERIODS)]))
-        self._periods = [period for period in self._periods if _same(period) not in dropped]
+        self._periods = list(self._needed_periods())
         rows: list[Mapping[str, Any]] = [{"handled": key} for key in self._handled]
         rows += [{"thread": asdict(thread)} for thread in self._threads.values()]
         rows += [{"off": asdict(period)} for period in self._periods]
@@ -206,6 +224,32 @@ class SlackRecord:
         storage.make_folder(path.parent)
         storage.stage(staged, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
         storage.replace(staged, path)
+
+    def _needed_periods(self) -> Iterator[OffPeriod]:
+        """Yield the times that still hold, and the ended ones of known threads, few for each place.
+
+        Somebody who switches all the time must not let a time be forgotten that another one asked for.
+        """
+        began: dict[tuple[str, str], tuple[int, int]] = {}
+        for thread in self._threads.values():
+            for place in ((thread.channel, ""), (thread.channel, thread.thread)):
+                began[place] = min(began.get(place, _number(thread.began)), _number(thread.began))
+        ended: dict[tuple[str, str], list[OffPeriod]] = {}
+        for period in self._periods:
+            place = (period.channel, period.thread)
+            if not period.until:
+                yield period
+            elif place in began and began[place] < _number(period.until):
+                ended.setdefault(place, []).append(period)
+        for periods in ended.values():
+            older, newest = periods[:-_MOST_PERIODS], periods[-_MOST_PERIODS:]
+            if older:
+                since, until = (
+                    min(older, key=lambda one: _number(one.since)),
+                    max(older, key=lambda one: _number(one.until)),
+                )
+                yield replace(since, until=until.until)
+            yield from newest
 
 
 _THREAD_KEYS = tuple(item.name for item in fields(SlackThread))

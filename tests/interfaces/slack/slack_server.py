@@ -76,6 +76,7 @@ class SlackServer:
         self.acknowledged: list[str] = []
         self.scopes = SCOPES
         self.retry_after = "0"
+        self.headers: Row = {}
         self.times: list[tuple[str, float]] = []
         self._numbers = itertools.count(1)
         self._last = 0.0
@@ -224,10 +225,14 @@ class SlackServer:
         with self._lock:
             body = known(given) if known else {"error": "unknown_method"}
         headers = {"x-oauth-scopes": self.scopes} if method == "auth.test" else {}
+        headers |= self.headers
         return 200, headers, {"ok": "error" not in body, **body}
 
     def _auth_test(self, _given: Row) -> Row:
         return {"team": "Home", "team_id": TEAM, "user": "ada", "user_id": AGENT, "bot_id": BOT, "url": self.url}
+
+    def _api_test(self, _given: Row) -> Row:
+        return {}
 
     def _apps_connections_open(self, _given: Row) -> Row:
         return {"url": self.socket_url}

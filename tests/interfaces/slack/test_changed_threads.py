@@ -33,11 +33,14 @@ class Talk:
 
     slack: SlackServer
     bot: SlackBot
-    chance: random.Random
+    seed: int = 0
     root: str = ""
     events: list[Row] = field(default_factory=list)
     off: list[tuple[str, str]] = field(default_factory=list)
     numbers: int = 0
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)  # noqa: S311 - the same steps each time
 
     def begin(self) -> SlackThread:
         self.bring(self.slack.event_of(PLACE, before := self.slack.write(PLACE, MARA, "before the call")))
@@ -115,8 +118,8 @@ def said(home: Home, thread: SlackThread) -> list[str]:
 def test_a_transcript_is_what_its_thread_is_in_every_order_of_events(
     slack: SlackServer, unconnected: SlackBot, owned_home: Home, seed: int
 ) -> None:
-    chance = random.Random(seed)
-    talk = Talk(slack, unconnected, chance)
+    talk = Talk(slack, unconnected, seed)
+    chance = talk.chance
     thread = talk.begin()
     for _ in range(25):
         talk.step()
@@ -139,7 +142,7 @@ def test_a_transcript_is_what_its_thread_is_in_every_order_of_events(
 def test_an_edit_brings_in_nothing_that_was_said_before_the_call(
     slack: SlackServer, unconnected: SlackBot, owned_home: Home
 ) -> None:
-    talk = Talk(slack, unconnected, random.Random(0))
+    talk = Talk(slack, unconnected)
     thread = talk.begin()
     talk.bring(slack.edit(PLACE, talk.root, "the code of the door is swordfish"))
     unconnected.door._conversations.catch_up(thread)
@@ -153,7 +156,7 @@ def test_an_answer_that_comes_after_memory_was_switched_off_is_not_kept(
         unconnected.door._record.switch_off(PLACE, "", by=MARA, since=slack.stamp())
 
     responder.before = switch_off
-    thread = Talk(slack, unconnected, random.Random(0)).begin()
+    thread = Talk(slack, unconnected).begin()
     path = transcript.session_path(owned_home, thread.session)
     assert path is not None
     assert [turn.message.content for turn in transcript.read(path)] == ["the call"]

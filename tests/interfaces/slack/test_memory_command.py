@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from email.utils import formatdate
 
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
@@ -143,3 +144,17 @@ def test_a_command_that_comes_twice_is_done_once(slack: SlackServer, bot: SlackB
     assert "Memory is on again" in slack.command(PUBLIC, MARA, "on", trigger_id="between")
     assert "done that already" in slack.command(PUBLIC, MARA, "off", trigger_id="twice")
     assert "Memory is on here" in slack.command(PUBLIC, MARA, "on")
+
+
+def test_memory_is_off_by_the_clock_of_slack(slack: SlackServer, bot: SlackBot) -> None:
+    record = bot.door._record
+    there = time.time() - 600.0  # this machine is ten minutes ahead
+    slack.headers = {"Date": formatdate(there, usegmt=True)}
+    slack.command(PUBLIC, MARA, "off")
+    assert record.off_period(PUBLIC, "any", f"{there + 10:.6f}") is not None
+    slack.command(PUBLIC, MARA, "on")
+    assert record.off_period(PUBLIC, "any", f"{there + 10:.6f}") is None
+    thread = slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello")
+    ts = slack.say(PUBLIC, MARA, "!memory off", thread=thread)
+    wait_for(lambda: bool(record.open_periods(PUBLIC, thread)))
+    assert record.open_periods(PUBLIC, thread)[0].since == ts

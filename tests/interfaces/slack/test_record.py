@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,3 +73,56 @@ def test_the_record_is_bounded_and_keeps_what_waits(home: Home, monkeypatch: pyt
         assert names[-1] == "s99"
         assert len(names) <= 6
         assert not record.claim("event Ev0099")
+
+
+def test_nobody_lets_a_time_be_forgotten_by_switching_often(home: Home) -> None:
+    thread = SlackThread(session="s", channel="C1", thread="1.0", began="1.0")
+    with slack_record(home) as record:
+        record.keep(thread)
+        record.switch_off("C1", "", by="U1", since="5.0")
+        record.switch_on("C1", "", until="6.0")
+        for number in range(100):
+            record.switch_off("C2", "", by="U2", since=f"{number + 10}.0")
+            record.switch_on("C2", "", until=f"{number + 10}.5")
+            record.switch_off("C1", "1.0", by="U2", since=f"{2 * number + 10}.0")
+            record.switch_on("C1", "1.0", until=f"{2 * number + 11}.0")
+        for number in range(100):
+            record.switch_off("C3", "", by="U2", since=f"{number + 10}.0")
+    with slack_record(home) as record:
+        assert record.off_period("C1", "1.0", "5.5") is not None
+        off = [record.off_period("C1", "1.0", f"{2 * number + 10}.5") is not None for number in range(100)]
+        assert all(off)
+        assert record.off_period("C1", "1.0", "207.5") is None
+        assert len(record._periods) < 30
+
+
+def test_a_full_disk_stops_no_event_and_what_was_noted_is_written_later(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object, **_values: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    thread = SlackThread(session="s", channel="C1", thread="1.0", began="1.0")
+    with slack_record(home) as record:
+        with monkeypatch.context() as patched:
+            patched.setattr("agent_home.storage.append", full)
+            patched.setattr("agent_home.storage.stage", full)
+            assert record.claim("event Ev1")
+            assert not record.claim("event Ev1")
+            record.keep(thread)
+            with pytest.raises(OSError, match="No space"):
+                record.switch_off("C1", "", by="U1", since="5.0")
+            assert record.off_period("C1", "", "6.0") is not None  # nothing is kept, all the same
+        record.claim("event Ev2")
+    with slack_record(home) as record:
+        assert record.knows("event Ev1")
+        assert record.thread("s") == thread
+        assert record.off_period("C1", "", "6.0") is not None
+
+
+def test_a_home_that_was_removed_is_not_made_anew(home: Home) -> None:
+    with slack_record(home) as record:
+        shutil.rmtree(home.root)
+        assert record.claim("event Ev1")
+        record.keep(SlackThread(session="s", channel="C1", thread="1.0", began="1.0"))
+        assert not home.root.exists()
