@@ -16,6 +16,7 @@ from typing import Any
 from slack_bolt import App, Assistant, BoltResponse
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
+from slack_sdk.http_retry import HttpResponse
 from slack_sdk.http_retry.builtin_handlers import ConnectionErrorRetryHandler, RateLimitErrorRetryHandler
 
 from agent_home.audience import Audience
@@ -50,6 +51,8 @@ API_URL = "https://slack.com/api/"
 EVENTS_PATH = "/slack/events"
 #: Seconds of one call of Slack's API, and times that a call waits as long as Slack asks for.
 _TIMEOUT_S, _RATE_LIMITED = 30, 3
+#: Seconds that Slack may ask a call to wait. A call that would wait for longer fails.
+_MOST_WAIT_S = 60
 #: Events that are worked on at the same time. Answers have threads of their own.
 _LISTENERS = 8
 _MOST_BODY_BYTES = 1 << 20
@@ -165,8 +168,21 @@ def slack_client(setup: SlackSetup) -> WebClient:
     """Return a client that waits as long as Slack asks for, a few times."""
     return WebClient(
         token=setup.bot_token, base_url=setup.api_url, timeout=_TIMEOUT_S, logger=_quiet_logger(),
-        retry_handlers=[ConnectionErrorRetryHandler(), RateLimitErrorRetryHandler(max_retry_count=_RATE_LIMITED)],
+        retry_handlers=[ConnectionErrorRetryHandler(), _PatientHandler(max_retry_count=_RATE_LIMITED)],
     )  # fmt: skip
+
+
+class _PatientHandler(RateLimitErrorRetryHandler):
+    """Waits as long as Slack asks, but not for hours, in which a thread would do nothing else."""
+
+    def _can_retry(self, *, response: HttpResponse | None = None, **values: Any) -> bool:
+        if response is None or not super()._can_retry(response=response, **values):
+            return False
+        asked = [value for key, value in response.headers.items() if key.lower() == "retry-after"]
+        try:
+            return all(0 <= int(value if isinstance(value, str) else value[0]) <= _MOST_WAIT_S for value in asked)
+        except (ValueError, IndexError):
+            return False
 
 
 def bolt_app(client: WebClient, door: SlackDoor, listeners: Executor, *, signing_secret: str = "") -> App:

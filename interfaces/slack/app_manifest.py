@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from slack_sdk import WebClient
 
-from .channel_audience import CALL_ERRORS, header_of
+from .channel_audience import CALL_ERRORS, header_of, reason_of
 
 __all__ = ["SCOPES", "CheckedApp", "checked_app", "manifest_text"]
 
@@ -82,7 +82,9 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
     try:
         said = client.auth_test()
     except CALL_ERRORS as error:
-        return CheckedApp(problems=(f"auth.test: {_reason(error)}. SLACK_BOT_TOKEN must be the bot token of the app",))
+        return CheckedApp(
+            problems=(f"auth.test: {reason_of(error)}. SLACK_BOT_TOKEN must be the bot token of the app",)
+        )
     if not (said.get("team_id") and said.get("user_id")):
         return CheckedApp(problems=("auth.test: Slack names no workspace and no user of the app. Ask it again later",))
     problems = []
@@ -101,7 +103,7 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
         except CALL_ERRORS as error:
             usable = False
             problems.append(
-                f"apps.connections.open: {_reason(error)}. Switch socket mode on, and give SLACK_APP_TOKEN the scope "
+                f"apps.connections.open: {reason_of(error)}. Switch socket mode on, and give SLACK_APP_TOKEN the scope "
                 "connections:write"
             )
     return CheckedApp(
@@ -109,9 +111,3 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
         agent=str(said.get("user_id") or ""),
         bot=str(said.get("bot_id") or ""), problems=tuple(problems), usable=usable,
     )  # fmt: skip
-
-
-def _reason(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    said = response.get("error") if response is not None and hasattr(response, "get") else None
-    return str(said or type(error).__name__)

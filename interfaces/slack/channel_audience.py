@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Literal
 
 from slack_sdk import WebClient
@@ -17,7 +18,16 @@ from slack_sdk.errors import SlackClientError
 
 from agent_home.audience import Audience
 
-__all__ = ["CALL_ERRORS", "ChannelAudience", "ChannelAudiences", "header_of", "is_narrower"]
+__all__ = [
+    "CALL_ERRORS",
+    "ChannelAudience",
+    "ChannelAudiences",
+    "header_of",
+    "is_narrower",
+    "page_of",
+    "reason_of",
+    "said_of",
+]
 
 Kind = Literal[
     "owner's direct message", "direct message", "group message", "private channel", "public channel",
@@ -32,7 +42,7 @@ _PAGE = 100
 _KNOWN_S = 300.0
 _MOST_KNOWN = 2000
 #: Errors of a call: the answer says no, is no answer, or the server cannot be reached.
-CALL_ERRORS = (SlackClientError, OSError, ValueError, KeyError, TypeError)
+CALL_ERRORS = (SlackClientError, OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 _SHARED = (
     "is_shared", "is_ext_shared", "is_org_shared", "is_global_shared", "is_pending_ext_shared", "is_ext_ws_shared",
 )  # fmt: skip
@@ -57,6 +67,31 @@ def header_of(response: Any, name: str) -> str:
     headers = getattr(response, "headers", None) or {}
     found = next((value for key, value in headers.items() if str(key).lower() == name), "")
     return ",".join(found) if isinstance(found, list) else str(found)
+
+
+def said_of(error: Exception) -> str:
+    """Return the error that Slack names in its answer, or an empty string. The answer may be anything."""
+    response = getattr(error, "response", None)
+    data = getattr(response, "data", response)
+    return str(data.get("error") or "") if isinstance(data, Mapping) else ""
+
+
+def reason_of(error: Exception) -> str:
+    """Return what Slack says about a failed call, or the kind of *error* where it says nothing."""
+    return said_of(error) or type(error).__name__
+
+
+def page_of(answer: Any, key: str) -> tuple[list[Any], str]:
+    """Return the rows of a page of Slack's answer, and what asks for the next page.
+
+    Raises:
+        ValueError: the answer is no such page, or says that there is more and not how to get it.
+    """
+    rows = answer.get(key)
+    cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+    if not isinstance(rows, list) or (answer.get("has_more") and not cursor):
+        raise ValueError(f"its page of {key} is incomplete")
+    return rows, cursor
 
 
 class ChannelAudiences:
@@ -87,7 +122,7 @@ class ChannelAudiences:
             info = self._client.conversations_info(channel=channel)["channel"]
             found = self._judged(channel, info) if isinstance(info, Mapping) else _unknown("it gave no answer")
         except CALL_ERRORS as error:
-            found = _unknown(_reason(error))
+            found = _unknown(reason_of(error))
         if is_narrower(self._widest, found.audience):
             return ChannelAudience(
                 audience=self._widest, kind=found.kind, why=f"the bot was started for {self._widest}"
@@ -125,12 +160,13 @@ class ChannelAudiences:
         """Return the members, or more than the allowed number of them. Pages come until there is no other."""
         found: set[str] = set()
         cursor = ""
-        while True:
+        for _ in range(_MOST_MEMBERS):
             page = self._client.conversations_members(channel=channel, limit=_PAGE, cursor=cursor)
-            found |= {str(member) for member in page["members"]}
-            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            members, cursor = page_of(page, "members")
+            found |= {str(member) for member in members}
             if not cursor or len(found) > _MOST_MEMBERS:
                 return found
+        raise ValueError("its pages do not end")
 
     def _is_full_member(self, user: str) -> bool:
         now = self._clock()
@@ -158,9 +194,3 @@ def _group(kind: Kind, why: str) -> ChannelAudience:
 
 def _unknown(why: str) -> ChannelAudience:
     return _group("unknown", f"Slack does not say who reads it: {why}")
-
-
-def _reason(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    said = response.get("error") if response is not None and hasattr(response, "get") else None
-    return str(said or type(error).__name__)

@@ -29,7 +29,7 @@ from agent_home.store.transcript import Withdrawal
 from distill.participant_notes import MOST_WAITING
 from distill.review.queue import waiting_of_sessions
 
-from .channel_audience import CALL_ERRORS, header_of
+from .channel_audience import CALL_ERRORS, header_of, page_of, said_of
 from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_of, written_by
 from .record import SlackRecord, SlackThread
 from .responder import ThreadLine
@@ -182,7 +182,7 @@ class Conversations:
         Return the ids of withdrawn messages. Messages of others are left out while too many of theirs wait.
 
         Raises:
-            SlackClientError, OSError: Slack gave no answer, so nothing is known.
+            SlackClientError, OSError, ValueError: Slack gave no whole answer, so nothing is known.
             HomeError: it could not be written.
         """
         rows = self._compared(thread)
@@ -215,13 +215,21 @@ class Conversations:
         return tuple(gone)
 
     def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
-        """Return the messages of the thread in Slack. A thread of which nothing is left has none."""
+        """Return the messages of the thread in Slack. A thread of which nothing is left has none.
+
+        Raises:
+            SlackClientError, OSError, ValueError: nothing is known. A thread always has its first message, or what is
+                left of it, so an answer without it does not say that everything was deleted.
+        """
         try:
-            return list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
+            rows = list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
         except SlackApiError as error:
-            if error.response.get("error") == "thread_not_found":
+            if said_of(error) == "thread_not_found":
                 return []
             raise
+        if not any(row.get("ts") == thread.thread for row in rows):
+            raise ValueError("its answer is not the whole thread")
+        return rows
 
     def lines(self, thread: SlackThread, message: SlackMessage) -> list[ThreadLine]:
         """Return the thread for a responder, oldest first, with *message* at its end. It is read from Slack.
@@ -375,15 +383,16 @@ class Conversations:
 
     def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
         cursor, count = "", 0
-        while count < most:
+        for _ in range(most):
             page = self._client.conversations_replies(channel=channel, ts=thread, limit=_PAGE, cursor=cursor)
-            for row in page["messages"]:
-                if isinstance(row, Mapping) and count < most:
-                    count += 1
-                    yield row
-            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
-            if not cursor:
+            rows, cursor = page_of(page, "messages")
+            if not all(isinstance(row, Mapping) for row in rows):
+                raise ValueError("its page of messages holds something else")
+            yield from rows[: most - count]
+            count += len(rows)
+            if not cursor or count >= most:
                 return
+        raise ValueError("its pages do not end")
 
     def _written(self, row: Mapping[str, Any], channel: str) -> SlackMessage | None:
         return written_by(row, channel, team=self.workspace.team)

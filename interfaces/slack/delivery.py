@@ -16,7 +16,7 @@ from slack_sdk import WebClient
 from agent_home.audience import Audience
 from agent_home.documents.links import disarm_links
 
-from .channel_audience import CALL_ERRORS, ChannelAudience, ChannelAudiences, is_narrower
+from .channel_audience import CALL_ERRORS, ChannelAudience, ChannelAudiences, is_narrower, said_of
 from .responder import ResponderFailed
 
 __all__ = ["AudienceNarrowed", "Delivery", "DeliveryFailed", "safe_text"]
@@ -27,6 +27,12 @@ _MOST_CHARS = 11_000
 _PART_S, _PART_CHARS = 1.0, 3_000
 #: A call to everybody of a channel or workspace. An answer must not be a way to make one.
 _CALL = re.compile(r"<!(?P<name>[a-z^A-Z0-9]+)(?:\|[^<>]*)?>")
+#: An address, of which Slack shows a preview in a message that grows. Only a whole message can be without one.
+_ADDRESS = re.compile(r"://|\bwww\.", re.IGNORECASE)
+#: Code on lines of its own. What stands in it is no link.
+_FENCED = re.compile(
+    r"^ {0,3}(?P<fence>`{3,9}|~{3,9})[^\n]*\n(?:.*?^ {0,3}(?P=fence)(?P<end>)|.*\Z)", re.MULTILINE | re.DOTALL
+)
 
 
 class DeliveryFailed(Exception):
@@ -47,7 +53,7 @@ def safe_text(text: str) -> str:
     >>> safe_text("Hello <!channel>, ask <@U1>")
     'Hello @channel, ask <@U1>'
     """
-    return _CALL.sub(r"@\g<name>", disarm_links(text))
+    return _CALL.sub(r"@\g<name>", disarm_links(text)).replace("<!", "< !")
 
 
 class Delivery:
@@ -103,7 +109,7 @@ class Delivery:
         """Write an answer into a direct message while its *pieces* come. Return its time stamp and the whole answer.
 
         *lead* stands before the answer and is no part of it. *to* names the recipient. Where Slack takes no stream, the
-        answer is posted as a whole.
+        answer is posted as a whole, and so is all of it from its first address on.
 
         Raises:
             AudienceNarrowed, DeliveryFailed: see :meth:`post`.
@@ -116,8 +122,11 @@ class Delivery:
             for piece in pieces:
                 told.append(piece)
                 waiting += piece
-                whole, rest = _whole_lines(waiting)
-                if whole and self._clock() - last >= _PART_S and not stream.refused:
+                is_due = self._clock() - last >= _PART_S and not stream.refused
+                whole, rest = _whole_lines(waiting) if is_due else ("", waiting)
+                if whole and _has_link(whole):
+                    stream.refused = True
+                elif whole:
                     self._require(channel, allowed)
                     waiting = rest if stream.append(safe_text(whole)) else waiting
                     last = self._clock()
@@ -125,13 +134,17 @@ class Delivery:
                 return self.post(channel, thread, waiting, allowed=allowed), "".join(told)
             self._require(channel, allowed)
         except ResponderFailed:
-            stream.stop(safe_text(waiting))
+            stream.stop("" if _has_link(waiting) else safe_text(waiting))
             raise
         except AudienceNarrowed:
             with suppress(DeliveryFailed):
                 stream.stop("")
             raise
-        stream.stop(safe_text(waiting))
+        if _has_link(waiting):
+            stream.stop("")
+            self.post(channel, thread, waiting, allowed=allowed)
+        else:
+            stream.stop(safe_text(waiting))
         return stream.ts, "".join(told)
 
     def _require(self, channel: str, allowed: Audience | None) -> None:
@@ -186,12 +199,21 @@ class _Stream:
             raise DeliveryFailed(_said(error)) from error
 
 
+def _has_link(text: str) -> bool:
+    """Return whether an address is left in *text* when it is delivered."""
+    return _ADDRESS.search(safe_text(text)) is not None
+
+
 def _whole_lines(text: str) -> tuple[str, str]:
-    """Return the whole lines of *text* and the rest. A long line is cut at a blank, so that no link is cut."""
+    """Return the whole lines of *text* and the rest. A long line is cut at a blank, so that no link is cut.
+
+    Nothing is cut within code, because each part must look like what it is in the whole text.
+    """
     at = text.rfind("\n") + 1
-    if not at and len(text) > _PART_CHARS:
+    if not at and len(text) > _PART_CHARS and "`" not in text:
         at = text.rfind(" ") + 1
-    return text[:at], text[at:]
+    open_code = next((found.start() for found in _FENCED.finditer(text[:at]) if found["end"] is None), at)
+    return text[:open_code], text[open_code:]
 
 
 def _parts(text: str) -> list[str]:
@@ -206,6 +228,5 @@ def _parts(text: str) -> list[str]:
 
 
 def _said(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    said = response.get("error") if response is not None and hasattr(response, "get") else None
+    said = said_of(error)
     return f"Slack says {said}" if said else f"Slack cannot be reached ({type(error).__name__})"

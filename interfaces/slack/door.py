@@ -204,14 +204,17 @@ class SlackDoor:
 
     def _answer_command(self, message: SlackMessage, command: str) -> None:
         thread = message.thread if message.thread != message.ts else ""
+        readers = self._audiences.judge(message.channel).audience if message.direct else None
         text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread, ts=message.ts)
         try:
             if message.direct:  # nobody else is there, and Slack shows no other kind of answer in an assistant's thread
-                self._delivery.post(message.channel, message.thread, text, allowed=None)
+                self._delivery.post(message.channel, message.thread, text, allowed=readers)
             else:
                 self._delivery.tell(message.channel, message.user.partition("@")[0], message.thread, text)
         except DeliveryFailed as error:
             LOGGER.warning("a command was not answered (%s)", error)
+        except AudienceNarrowed:
+            self._say(message, _CHANGED)
 
     def _tell_problem(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         """Tell a thread once what is wrong with memory, though nobody called the agent."""

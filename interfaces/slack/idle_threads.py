@@ -9,15 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from slack_sdk.errors import SlackApiError
-
 from agent_home.errors import HomeError
 from agent_home.home import Home
 from distill.errors import DistillError, EmptySession, NoSuchSession
 
 from ..kept_promises import keep_promise
 from ..promised_closings import PromisedClosing, left_closings, promise
-from .channel_audience import CALL_ERRORS
+from .channel_audience import CALL_ERRORS, said_of
 from .conversation import Conversations
 from .door import LOGGER, SlackDoor
 from .record import SlackRecord, SlackThread
@@ -68,7 +66,7 @@ class IdleThreads:
     def close_due(self) -> list[str]:
         """Close every thread that is idle, and keep what was promised before. Return the sessions that were closed."""
         left = {promised.session: promised for promised in left_closings(self._home) if promised.caller == _CALLER}
-        closed = [session for session, promised in left.items() if self._keep(promised)]
+        closed = [session for session, promised in left.items() if self._keep_in_turn(promised)]
         for thread in self._record.threads():
             due = thread.unclosed and self._clock() - thread.active >= self._idle_s
             if due and thread.session not in left and self._close(thread):
@@ -96,9 +94,13 @@ class IdleThreads:
             LOGGER.warning("a thread was not compared with Slack (%s)", type(error).__name__)
             return self._clock() - thread.active >= self._idle_s + _PATIENCE_S
         except CALL_ERRORS as error:
-            said = str(error.response.get("error")) if isinstance(error, SlackApiError) else ""
-            return said in _LEFT or self._clock() - thread.active >= self._idle_s + _PATIENCE_S
+            return said_of(error) in _LEFT or self._clock() - thread.active >= self._idle_s + _PATIENCE_S
         return True
+
+    def _keep_in_turn(self, promised: PromisedClosing) -> bool:
+        """Keep a promise of before, so that no message comes between the closing and the note about it."""
+        with self._door.turn_of(promised.session):
+            return self._keep(promised)
 
     def _keep(self, promised: PromisedClosing) -> bool:
         try:

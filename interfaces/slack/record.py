@@ -244,11 +244,8 @@ class SlackRecord:
         for periods in ended.values():
             older, newest = periods[:-_MOST_PERIODS], periods[-_MOST_PERIODS:]
             if older:
-                since, until = (
-                    min(older, key=lambda one: _number(one.since)),
-                    max(older, key=lambda one: _number(one.until)),
-                )
-                yield replace(since, until=until.until)
+                since = min((one.since for one in older), key=_number)
+                yield replace(older[0], since=since, until=max((one.until for one in older), key=_number))
             yield from newest
 
 

@@ -77,6 +77,8 @@ class SlackServer:
         self.scopes = SCOPES
         self.retry_after = "0"
         self.headers: Row = {}
+        self.bodies: dict[str, Any] = {}
+        self.statuses: dict[str, int] = {}
         self.times: list[tuple[str, float]] = []
         self._numbers = itertools.count(1)
         self._last = 0.0
@@ -209,7 +211,7 @@ class SlackServer:
 
     # ------------------------------------------------------------------------------------------------- Web API
 
-    def answer(self, method: str, given: Row) -> tuple[int, Row, Row]:
+    def answer(self, method: str, given: Row) -> tuple[int, Row, Any]:
         """The status, the headers and the body of a call."""
         with self._lock:
             self.calls.append((method, given))
@@ -219,6 +221,8 @@ class SlackServer:
         if self.limited[method] > 0:
             self.limited[method] -= 1
             return 429, {"Retry-After": self.retry_after}, {"ok": False, "error": "ratelimited"}
+        if method in self.bodies:
+            return self.statuses.get(method, 200), {}, _said(self.bodies[method])
         if method in self.failing:
             return 200, {}, {"ok": False, "error": self.failing[method]}
         known = getattr(self, f"_{method.replace('.', '_')}", None)
@@ -317,6 +321,11 @@ def signed(secret: str, body: str) -> dict[str, str]:
     return {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": f"v0={digest}", "Content-Type": "application/json"}
 
 
+def _said(body: Any) -> Any:
+    """An odd body of an answer, of which Slack says that all is well where it can."""
+    return {"ok": True, **body} if isinstance(body, dict) else body
+
+
 def _page(rows: list[Any], key: str, given: Row) -> Row:
     start, limit = int(given.get("cursor") or 0), int(given.get("limit") or 100)
     more = start + limit < len(rows)
@@ -340,12 +349,13 @@ def _handler(server: SlackServer) -> type[BaseHTTPRequestHandler]:
 
         do_GET = do_POST  # noqa: N815
 
-        def _send(self, status: int, headers: Row, body: Row) -> None:
-            data = json.dumps(body).encode()
-            self.send_response(status)
+        def _send(self, status: int, headers: Row, body: Any) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response_only(status)
             for name, value in {
                 "Content-Type": "application/json",
                 "Content-Length": str(len(data)),
+                "Date": self.date_time_string(),
                 **headers,
             }.items():
                 self.send_header(name, value)

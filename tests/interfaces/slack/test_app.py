@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
+from slack_sdk.errors import SlackApiError
 from starlette.testclient import TestClient
 
 from agent_home.creation import create
@@ -20,6 +21,7 @@ from interfaces.slack.app import (
     http_application,
     owner_account,
     slack_bot,
+    slack_client,
 )
 from tests.conftest import NOW
 from tests.interfaces.slack.conftest import NotedResponder
@@ -106,3 +108,24 @@ def test_the_owner_comes_from_the_settings_or_the_command(home: Home) -> None:
 def test_tokens_are_not_shown(home: Home) -> None:
     setup = SlackSetup(bot_token="xoxb-1", app_token="xapp-1", signing_secret="secret-1")
     assert not {"xoxb-1", "xapp-1", "secret-1"} & set(repr(setup).replace("'", " ").split())
+
+
+def test_a_call_does_not_wait_for_hours(slack: SlackServer) -> None:
+    client = slack_client(SlackSetup(bot_token="xoxb-1", api_url=slack.url))
+    for asked in ("86400", "-1", "soon", ""):
+        slack.retry_after, slack.limited["api.test"] = asked, 1
+        with pytest.raises(SlackApiError):
+            client.api_test()
+    slack.retry_after, slack.limited["api.test"] = "0", 10
+    with pytest.raises(SlackApiError):
+        client.api_test()
+    assert len(slack.called("api.test")) == 8
+
+
+def test_an_app_of_which_slack_does_not_say_who_it_is_does_not_start(
+    slack: SlackServer, owned_home: Home, responder: NotedResponder
+) -> None:
+    slack.bodies["auth.test"] = {"team": "Home"}
+    setup = SlackSetup(bot_token="xoxb-1", api_url=slack.url)
+    with pytest.raises(SlackUnusable, match="no user"), slack_bot(owned_home, setup, responder, socket_mode=False):
+        pass

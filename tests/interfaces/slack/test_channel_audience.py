@@ -123,3 +123,20 @@ def test_audiences_have_an_order() -> None:
     assert is_narrower("group", "trusted")
     assert is_narrower("trusted", "owner")
     assert not is_narrower("owner", "owner")
+
+
+@pytest.mark.parametrize("method", ["conversations.info", "conversations.members", "users.info"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        [], "yes", None, {}, {"channel": [], "members": {}, "user": []}, b"<html>", b"\xff",
+        {"channel": {"is_private": "yes"}, "members": [OWNER], "has_more": True, "user": {"id": OWNER}},
+        {"members": [OWNER], "response_metadata": {"next_cursor": "again"}},
+    ],
+)  # fmt: skip
+def test_an_odd_answer_makes_the_channel_narrow_and_asks_not_for_ever(
+    slack: SlackServer, method: str, body: object
+) -> None:
+    slack.bodies[method] = body
+    assert judged(slack).judge("C0PRIVATE").audience == "group"
+    assert len(slack.calls) <= 201

@@ -9,6 +9,7 @@ import pytest
 from agent_home.home import Home
 from agent_home.store import transcript
 from interfaces.slack.app import SlackSetup, slack_client
+from interfaces.slack.channel_audience import CALL_ERRORS
 from interfaces.slack.conversation import Conversations, NoRoom, Workspace, session_of
 from interfaces.slack.message import SlackMessage
 from interfaces.slack.record import SlackThread, slack_record
@@ -90,6 +91,40 @@ def test_a_message_that_comes_after_its_edit_was_caught_up_does_not_stand(
     late = SlackMessage(channel=PLACE, thread=ROOT, ts="1764400000.000001", user=MARA, text="message 1")
     conversations.store(thread, late)
     assert contents(owned_home, thread) == ["message 0", "edited"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"messages": []}, {"messages": "nothing"}, {"messages": None}, {}, [], "soon", None,
+        {"messages": [{"ts": ROOT, "user": OWNER, "text": "message 0"}], "has_more": True},
+        {"messages": [{"ts": ROOT, "user": OWNER, "text": "message 0"}, "odd"]},
+        {"messages": [{"ts": "1764400000.000001", "user": OWNER, "text": "message 0"}]},
+        {"messages": [], "response_metadata": {"next_cursor": "again"}},
+    ],
+)  # fmt: skip
+def test_an_odd_answer_of_slack_deletes_nothing(
+    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch, answer: object
+) -> None:
+    monkeypatch.setattr("interfaces.slack.conversation._MOST_COMPARED", 5)
+    thread = begun(slack, conversations, 3)
+    conversations.catch_up(thread)
+    slack.bodies["conversations.replies"] = answer
+    with pytest.raises(CALL_ERRORS):
+        conversations.catch_up(thread)
+    assert contents(owned_home, thread) == [f"message {number}" for number in range(3)]
+
+
+@pytest.mark.parametrize("status", [500, 302, 204])
+def test_a_server_that_fails_or_breaks_off_deletes_nothing(
+    slack: SlackServer, owned_home: Home, conversations: Conversations, status: int
+) -> None:
+    thread = begun(slack, conversations, 1)
+    slack.bodies["conversations.replies"] = b"<html>try again" if status != 204 else b"{"
+    slack.statuses["conversations.replies"] = status
+    with pytest.raises(CALL_ERRORS):
+        conversations.catch_up(thread)
+    assert contents(owned_home, thread) == ["message 0"]
 
 
 def test_a_session_has_the_same_name_for_its_thread_alone() -> None:

