@@ -45,6 +45,8 @@ _NAMED_S = 3600.0
 _MOST_NAMES = 5_000
 #: Seconds by which Slack's clock may differ, which it tells in whole seconds.
 _BLINK_S = 3.0
+#: Beginning of the names of all sessions of Slack, and texts of others in them that may wait for the owner.
+_LEAD, _MOST_WAITING_OF_ALL = "slack-", 3 * MOST_WAITING
 #: Mark of the versions of a message that was edited, before the letters of the version. No id has its letter.
 _EDIT = "-v"
 
@@ -53,7 +55,7 @@ class NoRoom(HomeError):
     """So many texts of people in a channel wait for the owner that no more is kept."""
 
     def __init__(self) -> None:
-        super().__init__(f"{MOST_WAITING} texts from this channel wait for the owner already (`memory review`)")
+        super().__init__("so many texts from Slack wait for the owner already (`memory review`)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ def session_of(workspace: Workspace, channel: str, thread: str) -> str:
     Ids and times of Slack are left out, because long numbers look like personal data.
     """
     place = _letters(workspace.team, channel, size=4)
-    return f"slack-{place}:{time_of(thread)[:10]}-{_letters(workspace.team, channel, thread, size=5)}"
+    return f"{_LEAD}{place}:{time_of(thread)[:10]}-{_letters(workspace.team, channel, thread, size=5)}"
 
 
 class Conversations:
@@ -154,7 +156,7 @@ class Conversations:
             return [transcript.withdrawal(row)] if row else []
 
         now = change.now if change.now and self._is_told(change.now) else None
-        refused = now is not None and now.user != self.workspace.owner and not self._has_room(thread)
+        refused = now is not None and now.user != self.workspace.owner and not self.has_room(thread.session)
         rows = [self._row(now)] if now and not refused else []
         import_messages(self._home, thread.session, rows, now=present(), items=items)
         if refused:
@@ -275,6 +277,15 @@ class Conversations:
         self._names[user] = (time.monotonic() + _NAMED_S, name)
         return name
 
+    def has_room(self, session: str) -> bool:
+        """Return whether a person could look through more texts of the session's channel, and of Slack, than wait.
+
+        Somebody may make many channels and put the agent into each.
+        """
+        lead = session.partition(":")[0] + ":"
+        here = waiting_of_sessions(self._home, lead)
+        return here < MOST_WAITING and waiting_of_sessions(self._home, _LEAD) < _MOST_WAITING_OF_ALL
+
     def present_stamp(self) -> str:
         """Return the present as a time stamp of Slack, whose clock tells when a message was written.
 
@@ -299,7 +310,7 @@ class Conversations:
         return with_last_manifest(Home(self._root))[0]
 
     def _append(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> ImportReport:
-        if any(message.user != self.workspace.owner for message in messages) and not self._has_room(thread):
+        if any(message.user != self.workspace.owner for message in messages) and not self.has_room(thread.session):
             raise NoRoom
         report = import_messages(self._home, thread.session, list(map(self._row, messages)), now=present())
         self._touch(thread, messages[-1].user)
@@ -308,11 +319,6 @@ class Conversations:
     def _touch(self, thread: SlackThread, user: str = "") -> None:
         known = self._record.thread(thread.session) or thread
         self._record.keep(replace(known, active=time.time(), unclosed=True, last_user=user or known.last_user))
-
-    def _has_room(self, thread: SlackThread) -> bool:
-        """Return whether a person could look through more texts of this channel than those that wait."""
-        lead = thread.session.partition(":")[0] + ":"
-        return waiting_of_sessions(self._home, lead) < MOST_WAITING
 
     def _row(self, message: SlackMessage) -> dict[str, Any]:
         """Return *message* in the keys of the chat format. Only the owner's account speaks as the owner."""

@@ -87,9 +87,9 @@ class Delivery:
                 posted = self._client.chat_postMessage(
                     channel=channel, thread_ts=thread, markdown_text=part, unfurl_links=False, unfurl_media=False
                 )
+                first = first or str(posted["ts"])
             except CALL_ERRORS as error:
                 raise DeliveryFailed(_said(error)) from error
-            first = first or str(posted["ts"])
         return first
 
     def tell(self, channel: str, user: str, thread: str, text: str) -> None:

