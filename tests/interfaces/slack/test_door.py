@@ -16,6 +16,7 @@ from agent_home.store import transcript
 from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message
 from assembler.receipt import Receipt
+from interfaces.api import AgentHome
 from interfaces.slack.app import SlackBot
 from interfaces.slack.conversation import session_of
 from tests.interfaces.slack.conftest import NotedBot, NotedResponder
@@ -184,8 +185,6 @@ def test_a_deletion_that_comes_before_its_message_counts(slack: SlackServer, bot
 def test_the_answer_is_written_with_the_prompt_of_its_readers(
     slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder
 ) -> None:
-    from interfaces.api import AgentHome
-
     AgentHome(owned_home).remember("The safe is behind the painting", origin="user")
     answered(slack, DIRECT, slack.say(DIRECT, OWNER, "where is the safe?"))
     answered(slack, PUBLIC, slack.say(PUBLIC, OWNER, f"<@{AGENT}> where is the safe?"))
@@ -206,6 +205,35 @@ def test_a_channel_that_others_join_while_the_answer_is_written_gets_a_narrower_
     thread = slack.say(PRIVATE, OWNER, f"<@{AGENT}> where is the plan?")
     assert len(answered(slack, PRIVATE, thread)) == 1
     assert [question.audience for question in responder.questions] == ["trusted", "group"]
+
+
+@pytest.mark.parametrize("flags", [{"is_private": False}, {"is_ext_shared": True}, {"is_pending_ext_shared": True}])
+def test_a_channel_that_is_opened_while_the_answer_is_written_gets_a_narrower_one(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder, flags: dict[str, bool]
+) -> None:
+    responder.before = lambda _question: slack.channels[PRIVATE].update(flags)
+    thread = slack.say(PRIVATE, OWNER, f"<@{AGENT}> where is the plan?")
+    assert len(answered(slack, PRIVATE, thread)) == 1
+    assert [question.audience for question in responder.questions] == ["trusted", "group"]
+
+
+def test_a_command_in_a_direct_message_shows_nothing_that_its_new_readers_may_not_see(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    AgentHome(owned_home).remember("The safe is behind the painting", origin="user")
+    thread = slack.say(DIRECT, OWNER, "where is the safe?")
+    answered(slack, DIRECT, thread)
+    wait_for(lambda: not bot.door._waiting)
+    why, commands = bot.door.commands.run, bot.door.commands
+
+    def shared(*args: Any, **values: Any) -> str:
+        text = why(*args, **values)
+        slack.channels[DIRECT]["is_ext_shared"] = True
+        return text
+
+    commands.run = shared  # type: ignore[method-assign]
+    slack.say(DIRECT, OWNER, "!memory why", thread=thread)
+    assert "Ask me again" in answered(slack, DIRECT, thread, 2)[1]
 
 
 def test_a_direct_message_gets_its_answer_while_it_is_written(

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
-from typing import Any
 
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
-from agent_home.store import closings
-from distill.close import close_all
-from distill.nightly import distill_home
 from distill.review.queue import waiting
-from interfaces.api import AgentHome
 from interfaces.promised_closings import left_closings, promise
 from interfaces.slack.app import SlackBot
 from tests.conftest import NOW
@@ -169,45 +163,6 @@ def test_what_was_said_while_memory_was_off_does_not_come_in_later(
     slack.command(PUBLIC, OWNER, "on")
     assert len(idle(bot)) == 1
     assert "Postgres" not in "".join(read_text(path) for path in owned_home.root.glob("**/*.md"))
-
-
-def test_three_chats_a_bot_and_a_nightly_run_share_one_home(
-    slack: SlackServer, bot: SlackBot, owned_home: Home
-) -> None:
-    """Three chats at the same time, a channel of Slack and the nightly run, all day on one home."""
-    problems: list[BaseException] = []
-
-    def work(job: Any) -> None:
-        try:
-            job()
-        except BaseException as error:  # noqa: BLE001 - a thread's error is the test's
-            problems.append(error)
-
-    def chat(number: int) -> None:
-        agent = AgentHome(Home(owned_home.root))
-        rows = [{"role": "user", "content": f"We decided to name host {number} bird{number}.", "id": f"m{number}"}]
-        agent.append(f"chat-{number}", rows)
-        agent.close(f"chat-{number}")
-
-    def night() -> None:
-        distill_home(Home(owned_home.root), now=NOW)
-
-    def channel() -> None:
-        talk(slack, PUBLIC, DECISION)
-
-    jobs = [lambda number=number: chat(number) for number in range(3)] + [channel, night]
-    threads = [threading.Thread(target=work, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    settled(bot, 1)
-    idle(bot)
-    close_all(owned_home, now=NOW)
-    memory = read_text(owned_home.root / MEMORY)
-    assert [word in memory for word in ("bird0", "bird1", "bird2", "Postgres")] == [True] * 4
-    assert closings.open_sessions(owned_home) == []
 
 
 def test_a_closed_thread_that_goes_on_is_closed_again(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
