@@ -135,10 +135,12 @@ class SlackDoor:
     def on_change(self, body: Mapping[str, Any]) -> None:
         """Take an event about a message that was edited or deleted."""
         change = changed_message(body["event"], team=self._conversations.workspace.team)
-        if change is None or not (self._is_ours(body) and self._is_new(body)):
+        if change is None or not self._is_ours(body):
             return
         thread = self._conversations.known(change.channel, change.thread)
-        if thread is None or self._record.off_period(change.channel, change.thread, change.ts) is not None:
+        if thread is None or not self._is_new(body):
+            return
+        if self._record.off_period(change.channel, change.thread, change.ts) is not None:
             return
         with self.turn_of(thread.session):
             try:
@@ -301,6 +303,7 @@ class SlackDoor:
             AudienceNarrowed: the channel has another audience when the answer is ready. It was not delivered.
         """
         off = self._record.off_period(message.channel, message.thread, message.ts) is not None
+        off = off or bool(self._record.open_periods(message.channel, message.thread))  # it was switched off meanwhile
         memory = _Memory(problem=problem) if off else self._memory_for(thread, message, now.audience, problem)
         question = Question(
             prompt=memory.prompt, thread=self._conversations.lines(thread, message), session=thread.session,

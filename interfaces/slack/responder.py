@@ -119,8 +119,15 @@ def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _turns(thread: Sequence[ThreadLine]) -> Iterator[dict[str, str]]:
-    """Yield the thread as turns of a chat. Unless the owner alone speaks, each turn begins with the name."""
+    """Yield the thread as turns of a chat. Unless the owner alone speaks, each turn begins with the name.
+
+    Anybody may choose the owner's name, and write a line that looks like one of theirs. So the owner is marked with a
+    sign that no name has, and the lines of a text begin where no turn does.
+    """
     alone = all(line.owner for line in thread if line.role == "user")
     for line in thread:
-        lead = f"{line.name}: " if line.role == "user" and not alone else ""
-        yield {"role": line.role, "content": f"{lead}{line.text}"}
+        if line.role == "user" and not alone:
+            lead = f"{line.name} (owner): " if line.owner else f"{line.name}: "
+            yield {"role": line.role, "content": lead + "\n  ".join(line.text.splitlines())}
+        else:
+            yield {"role": line.role, "content": line.text}
