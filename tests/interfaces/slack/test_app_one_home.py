@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from agent_home.documents.check import problems
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
 from agent_home.store import closings, transcript
@@ -82,12 +83,12 @@ def test_three_chats_a_bot_and_a_nightly_run_share_one_home(
         wait_for(lambda: slack.answers(PUBLIC, thread) == ["Heard.\n"])
         ended_well(others)
         wait_for(lambda: "Postgres" in read_text(owned_home.root / MEMORY))  # the bot closed its thread
+        wait_for(lambda: closings.open_sessions(owned_home) == [])
         second = started(MAIN, "slack", "--home", folder, "--responder-command", "true", SLACK_BOT_TOKEN="xoxb-1",
                          SLACK_APP_TOKEN="xapp-1", SLACK_API_URL=slack.url)  # fmt: skip
         assert b"another process serves Slack" in second.communicate(timeout=60)[1]
         assert second.returncode != 0
     assert bot.returncode == 0
-    ended_well([started(MAIN, "distill", "--home", folder)])
     memory = read_text(owned_home.root / MEMORY)
     assert [len(re.findall(rf"^- .*\b{word}\b", memory, re.MULTILINE)) for word in ("Postgres", *DECIDED)] == [1] * 4
     assert "MySQL" not in memory
@@ -95,7 +96,7 @@ def test_three_chats_a_bot_and_a_nightly_run_share_one_home(
     assert len(transcript.sessions(owned_home)) == 4
     status = subprocess.run(["git", "-C", folder, "status", "--porcelain"], capture_output=True, text=True, check=True)
     assert status.stdout == ""
-    ended_well([started(MAIN, "check", "--home", folder)])
+    assert problems(owned_home) == []
 
 
 def test_a_killed_bot_answers_and_keeps_each_message_once(slack: SlackServer, owned_home: Home, tmp_path: Path) -> None:

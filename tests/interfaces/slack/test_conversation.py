@@ -93,37 +93,34 @@ def test_a_message_that_comes_after_its_edit_was_caught_up_does_not_stand(
     assert contents(owned_home, thread) == ["message 0", "edited"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"messages": []}, {"messages": "nothing"}, {"messages": None}, {}, [], "soon", None,
-        {"messages": [{"ts": ROOT, "user": OWNER, "text": "message 0"}], "has_more": True},
-        {"messages": [{"ts": ROOT, "user": OWNER, "text": "message 0"}, "odd"]},
-        {"messages": [{"ts": "1764400000.000001", "user": OWNER, "text": "message 0"}]},
-        {"messages": [], "response_metadata": {"next_cursor": "again"}},
-    ],
-)  # fmt: skip
 def test_an_odd_answer_of_slack_deletes_nothing(
-    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch, answer: object
+    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interfaces.slack.conversation._MOST_COMPARED", 5)
     thread = begun(slack, conversations, 3)
     conversations.catch_up(thread)
-    slack.bodies["conversations.replies"] = answer
-    with pytest.raises(CALL_ERRORS):
-        conversations.catch_up(thread)
+    first = {"ts": ROOT, "user": OWNER, "text": "message 0"}
+    answers: list[object] = [
+        {"messages": []}, {"messages": "nothing"}, {"messages": None}, {}, [], "soon", None,
+        {"messages": [first], "has_more": True}, {"messages": [first, "odd"]},
+        {"messages": [{**first, "ts": "1764400000.000001"}]},
+        {"messages": [], "response_metadata": {"next_cursor": "again"}},
+    ]  # fmt: skip
+    for answer in answers:
+        slack.bodies["conversations.replies"] = answer
+        with pytest.raises(CALL_ERRORS):
+            conversations.catch_up(thread)
     assert contents(owned_home, thread) == [f"message {number}" for number in range(3)]
 
 
-@pytest.mark.parametrize("status", [500, 302, 204])
 def test_a_server_that_fails_or_breaks_off_deletes_nothing(
-    slack: SlackServer, owned_home: Home, conversations: Conversations, status: int
+    slack: SlackServer, owned_home: Home, conversations: Conversations
 ) -> None:
     thread = begun(slack, conversations, 1)
-    slack.bodies["conversations.replies"] = b"<html>try again" if status != 204 else b"{"
-    slack.statuses["conversations.replies"] = status
-    with pytest.raises(CALL_ERRORS):
-        conversations.catch_up(thread)
+    for status, body in ((500, b"<html>try again"), (302, b"elsewhere"), (200, b"{"), (204, b"")):
+        slack.bodies["conversations.replies"], slack.statuses["conversations.replies"] = body, status
+        with pytest.raises(CALL_ERRORS):
+            conversations.catch_up(thread)
     assert contents(owned_home, thread) == ["message 0"]
 
 
