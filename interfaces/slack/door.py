@@ -190,7 +190,7 @@ class SlackDoor:
 
     def _answer_command(self, message: SlackMessage, command: str) -> None:
         thread = message.thread if message.thread != message.ts else ""
-        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread)
+        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread, ts=message.ts)
         try:
             if message.direct:  # nobody else is there, and Slack shows no other kind of answer in an assistant's thread
                 self._delivery.post(message.channel, message.thread, text, allowed=None)
