@@ -164,7 +164,7 @@ def _cited_turns(
         if path is None:
             missing += (source for source in wanted if source.rpartition("#")[0] == session)
             continue
-        for line, (message, _, _) in enumerate(transcript.read_lines(path), 1):
+        for line, (message, _, _) in enumerate(transcript.read_lines(path, withdrawn_too=True), 1):
             if message is not None and message.source in wanted:
                 found[message.source] = TurnRemoval(source=message.source, path=home.relative(path), line=line)
                 contents[message.source] = message.content

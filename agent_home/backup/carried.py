@@ -47,6 +47,7 @@ CARRIED: Mapping[str, str] = {
     "rewritten.json": "commits of a purge that was interrupted",
     "rules/*": "rule files that a person agreed to",
     "salt": "the salt, by which forgotten texts and known messages are recognised",
+    "slack/record.jsonl": "threads in Slack, and where memory is off there",
     "staging/*": "texts of a write that was interrupted",
     "unread.json": "parts of sessions that the language model will read again",
     "unverified/*": "interrupted writes that this machine did not sign",

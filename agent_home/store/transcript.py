@@ -4,6 +4,9 @@ A transcript is never rewritten. Writing a message that is there already adds no
 other words is a revision. It is appended under an id of its own, ``ID~`` and eight digits of its content, so that the
 earlier words stay too. A half-written last line of a killed writer is no message, and the next append cuts it off.
 
+A chat in which people change and delete what they wrote appends a row that withdraws messages (:func:`withdrawal`).
+Readers leave them out: closings, the index, prompts. The words stay in the file until ``memory forget``.
+
 The names of sessions and messages stand in file names, addresses, prompts and commits, where nothing screens them
 later. A name that the guard would change, or that is no short single line, is replaced before it is stored.
 """
@@ -36,6 +39,7 @@ __all__ = [
     "Message",
     "SessionFile",
     "Turn",
+    "Withdrawal",
     "append",
     "count",
     "ends_line",
@@ -45,6 +49,8 @@ __all__ = [
     "session_name",
     "session_path",
     "sessions",
+    "withdrawal",
+    "withdrawals",
 ]
 
 #: A file name may hold 255 bytes. Longer session ids are cut, and a hash keeps them distinct.
@@ -61,6 +67,13 @@ _SAFE = "-_. "
 #: Keys of a row that are left out where they are empty.
 _OPTIONAL = ("cwd", "account", "channel", "heard")
 _KEYS = ("session", "id", "ts", "role", "name", "content", *_OPTIONAL)
+#: Key of a row that withdraws messages, and its bytes in a line.
+_WITHDRAWS = "withdraws"
+_WITHDRAWS_BYTES = b'"withdraws":'
+#: What an import adds to the id of a message for the parts that it takes out of it (``agent_home.imports.batch``).
+_PART = lazy_regex(r":(?:wrapped|pasted)\d*\Z")
+#: Names of withdrawn messages, which nothing screens.
+_PLAIN_ID = lazy_regex(r"[A-Za-z0-9.-]{1,80}")
 _MONTH = lazy_regex(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
 
 
@@ -103,6 +116,19 @@ class Turn:
     message: Message
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """The *ids* of messages that do not stand any more, all versions of the message *base*.
+
+    *at* is the time of the change as the chat gives it. *deleted* tells a deletion from an edit.
+    """
+
+    ids: tuple[str, ...]
+    base: str
+    at: str
+    deleted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,23 +228,64 @@ def append(
 
 
 def read(path: Path, start: int = 0) -> list[Turn]:
-    """Return the messages from byte *start* on, in order. Invalid lines are skipped."""
+    """Return the messages from byte *start* on, in order. Invalid lines and withdrawn messages are skipped."""
     return [Turn(message=m, start=a, end=b) for m, a, b in read_lines(path, start) if m is not None]
 
 
-def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int, int]]:
+def read_lines(path: Path, start: int = 0, *, withdrawn_too: bool = False) -> Iterator[tuple[Message | None, int, int]]:
     """Yield every whole line from byte *start* on: its message or ``None``, and its byte range.
 
-    *start* must be the start of a line. The last line is left out while it has no newline.
+    *start* must be the start of a line. The last line is left out while it has no newline. A withdrawn message is
+    ``None``, unless *withdrawn_too* asks for all that the file holds.
     """
+    gone = frozenset() if withdrawn_too else frozenset(name for row in withdrawals(path) for name in row.ids)
     with storage.open_file(path) as file:
         file.seek(start)
         at = start
         for line in file:
             if not line.endswith(b"\n"):
                 return
-            yield _message(line), at, at + len(line)
+            message = _message(line)
+            if message is not None and gone and (message.id in gone or _PART.sub("", message.id) in gone):
+                message = None
+            yield message, at, at + len(line)
             at += len(line)
+
+
+def withdrawal(row: Withdrawal) -> dict[str, Any]:
+    """Return the row that withdraws messages, for the *items* of :func:`append`. It may come before the messages.
+
+    Raises:
+        ValueError: an id or the time is not of the letters, digits and marks that need no screening.
+    """
+    for text in (*row.ids, row.base, row.at):
+        if not _PLAIN_ID.fullmatch(text):
+            raise ValueError(
+                f"{text!r} cannot stand in a row that withdraws messages. Use letters, digits, '-' and '.'"
+            )
+    return {_WITHDRAWS: list(row.ids), "base": row.base, "at": row.at, "deleted": row.deleted}
+
+
+def withdrawals(path: Path) -> list[Withdrawal]:
+    """Return the rows of the transcript that withdraw messages, in order."""
+    found = []
+    with storage.open_file(path) as file:
+        for line in file:
+            if _WITHDRAWS_BYTES not in line or not line.endswith(b"\n"):
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            ids = row.get(_WITHDRAWS) if isinstance(row, dict) and "content" not in row else None
+            if isinstance(ids, list):
+                found.append(
+                    Withdrawal(
+                        ids=tuple(map(str, ids)), base=str(row.get("base", "")), at=str(row.get("at", "")),
+                        deleted=row.get("deleted") is True,
+                    )
+                )  # fmt: skip
+    return found
 
 
 def ends_line(path: Path, at: int) -> bool:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 __all__ = ["CommandFailed", "run_command"]
@@ -23,8 +24,10 @@ class CommandFailed(Exception):
     """The command gave no usable answer. The message says why."""
 
 
-def run_command(line: str, text: str, *, timeout_s: float, max_bytes: int) -> str:
-    """Return what the command *line* prints after reading *text*.
+def run_command(
+    line: str, text: str, *, timeout_s: float, max_bytes: int, environ: Mapping[str, str] | None = None
+) -> str:
+    """Return what the command *line* prints after reading *text*. Without *environ* it gets this process's variables.
 
     Raises:
         CommandFailed: it cannot be started, fails, or prints no UTF-8 text of at most *max_bytes* within *timeout_s*.
@@ -37,7 +40,12 @@ def run_command(line: str, text: str, *, timeout_s: float, max_bytes: int) -> st
         raise CommandFailed("the command line is empty")
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=None if environ is None else dict(environ),
         )
     except (OSError, ValueError) as error:
         raise CommandFailed(f"{words[0]} cannot be started: {error}") from error

@@ -29,7 +29,7 @@ from .command import CommandFailed, run_command
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Completion", "Endpoint", "EndpointSettings"]
+__all__ = ["Completion", "Endpoint", "EndpointSettings", "request_url"]
 
 #: Longer than any summary, and short enough to hold in memory.
 _MAX_BYTES = 1 << 20
@@ -127,12 +127,12 @@ class Endpoint:
         """
         if self.settings.kind == "command":
             if not self.command.strip():
-                raise self._failure(f"the environment variable {self.settings.command_env} is empty")
+                raise self.failure(f"the environment variable {self.settings.command_env} is empty")
             return
         if find_spec("httpx") is None:
-            raise self._failure("the package httpx is missing, run `pip install 'agent-home[endpoint]'`")
+            raise self.failure("the package httpx is missing, run `pip install 'agent-home[endpoint]'`")
         if not (self.key.isascii() and self.key.isprintable()):  # the HTTP library's own error would print the key
-            raise self._failure(f"the key in {self.settings.key_env} is not one line of ASCII")
+            raise self.failure(f"the key in {self.settings.key_env} is not one line of ASCII")
 
     def complete(self, instructions: str, prompt: str) -> Completion:
         """Return the model's completion of *prompt*.
@@ -148,19 +148,19 @@ class Endpoint:
         for attempt in range(self.settings.retries + 1):
             status, received, wait = self._send(body)
             if status == 200:
-                return self._parsed(received)
+                return self.parsed(received)
             pause = wait if wait is not None else _PAUSE_S * 2**attempt if status in _BUSY else None
             if pause is None or pause > self.settings.max_wait_s or attempt == self.settings.retries:
                 asked = f", it asks to wait {wait:g} s" if wait is not None else ""
-                raise self._failure(f"status {status}, expected 200{asked}")
+                raise self.failure(f"status {status}, expected 200{asked}")
             time.sleep(pause)
-        raise self._failure("no attempt was made")
+        raise self.failure("no attempt was made")
 
     def _run(self, text: str) -> Completion:
         try:
             done = run_command(self.command, text, timeout_s=self.settings.timeout_s, max_bytes=_MAX_BYTES)
         except CommandFailed as error:
-            raise self._failure(str(error)) from error
+            raise self.failure(str(error)) from error
         return Completion(text=done, tokens=0)
 
     def _request(self, instructions: str, prompt: str) -> dict[str, Any]:
@@ -185,9 +185,9 @@ class Endpoint:
         try:
             return pool.submit(asyncio.run, self._exchange(body)).result(self.settings.timeout_s)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise self._failure(f"no complete answer within {self.settings.timeout_s:g} s") from error
+            raise self.failure(f"no complete answer within {self.settings.timeout_s:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            raise self._failure(f"{type(error).__name__}: {error}") from error
+            raise self.failure(f"{type(error).__name__}: {error}") from error
         finally:
             pool.shutdown(wait=False)
 
@@ -212,11 +212,16 @@ class Endpoint:
                 follow_redirects=False,
                 timeout=self.settings.timeout_s,
             ) as client,
-            client.stream("POST", _request_url(self.settings), content=body, headers=headers) as response,
+            client.stream("POST", request_url(self.settings), content=body, headers=headers) as response,
         ):
             return response.status_code, await _read_limited(response), _wait_asked(response.headers)
 
-    def _parsed(self, received: bytes) -> Completion:
+    def parsed(self, received: bytes) -> Completion:
+        """Return the completion in the bytes of an answer.
+
+        Raises:
+            EndpointFailed: they are no completion, or one that was cut.
+        """
         try:
             data: Any = json.loads(received)
             if self.settings.kind == "anthropic":
@@ -226,21 +231,21 @@ class Endpoint:
                 choice = data["choices"][0]
                 text, reason = choice["message"]["content"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise self._failure("the answer is not a chat completion") from error
+            raise self.failure("the answer is not a chat completion") from error
         if not isinstance(text, str):
-            raise self._failure("the chat completion has no text")
+            raise self.failure("the chat completion has no text")
         if reason in {"length", "max_tokens"}:
-            raise self._failure(f"the chat completion was cut at {self.settings.answer_tokens} tokens")
+            raise self.failure(f"the chat completion was cut at {self.settings.answer_tokens} tokens")
         return Completion(text=text, tokens=_total_tokens(data))
 
-    def _failure(self, reason: str) -> EndpointFailed:
+    def failure(self, reason: str) -> EndpointFailed:
         """Return the error for *reason* on one short line, without the key even if the server echoed it."""
         if self.key:
             reason = reason.replace(self.key, "***")
         return EndpointFailed(self.settings.place, " ".join(reason.split())[:_MAX_REASON_CHARS])
 
 
-def _request_url(settings: EndpointSettings) -> str:
+def request_url(settings: EndpointSettings) -> str:
     """Return the address of completions below the configured one, which may already name it."""
     parts = urlsplit(settings.url)
     ending = _PATHS[settings.kind]

@@ -83,6 +83,7 @@ COMMANDS = {
         "uninstall": ("interfaces.cli.commands.install:uninstall", "Take our hooks out of a chat host's settings."),
         "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
         "mcp": ("interfaces.cli.commands.mcp:mcp", "Serve memory to a chat host over the Model Context Protocol."),
+        "slack": ("interfaces.cli.commands.slack:slack", "Answer in Slack, and turn its threads into memory."),
         "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
     "Index": {

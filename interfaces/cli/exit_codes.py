@@ -53,6 +53,8 @@ EXIT_CODES: Mapping[str, int] = {
     "interfaces.service.http.tokens.NoSuchToken": 2,
     "interfaces.service.http.tokens.TokenInvalid": 2,
     "interfaces.service.server.AlreadyServed": 5,
+    "interfaces.slack.app.OwnerUnclear": 2,
+    "interfaces.slack.record.AlreadyInSlack": 5,
     "distill.errors.NoSuchSession": 2,
     "distill.errors.NoSuchProposal": 2,
     "distill.errors.NotAllowed": 2,

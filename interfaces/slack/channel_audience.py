@@ -1,0 +1,159 @@
+"""Decide who reads a channel of Slack, anew at every delivery, and which audience of the home they are.
+
+Slack says what a channel is and who is in it. Where it does not say so, the channel counts as one that anybody may
+read. Only the fact that a person is a full member of the workspace is kept for some minutes, so no failing call makes a
+channel look narrower than it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackClientError
+
+from agent_home.audience import Audience
+
+__all__ = ["CALL_ERRORS", "ChannelAudience", "ChannelAudiences", "is_narrower"]
+
+Kind = Literal[
+    "owner's direct message", "direct message", "group message", "private channel", "public channel",
+    "shared with another organisation", "guests present", "unknown",
+]  # fmt: skip
+#: From the audience that sees least to the one that sees most.
+_WIDTH = (Audience.group, Audience.trusted, Audience.owner)
+#: Members that are looked at. A channel with more is no circle of people whom the owner trusts.
+_MOST_MEMBERS = 200
+_PAGE = 100
+#: Seconds for which a full member is taken for one without another question.
+_KNOWN_S = 300.0
+_MOST_KNOWN = 2000
+#: Errors of a call: the answer says no, is no answer, or the server cannot be reached.
+CALL_ERRORS = (SlackClientError, OSError, ValueError, KeyError, TypeError)
+_SHARED = (
+    "is_shared", "is_ext_shared", "is_org_shared", "is_global_shared", "is_pending_ext_shared", "is_ext_ws_shared",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelAudience:
+    """The *audience* of a channel, what *kind* of channel it is, and *why* it has no wider audience."""
+
+    audience: Audience
+    kind: Kind
+    why: str = ""
+
+
+def is_narrower(one: str, other: str) -> bool:
+    """Return whether the audience *one* sees less than *other*."""
+    return _WIDTH.index(Audience(one)) < _WIDTH.index(Audience(other))
+
+
+class ChannelAudiences:
+    """The audiences of the channels of one workspace. *owner* is the Slack user of the owner, or empty.
+
+    *widest* is the audience that no channel exceeds.
+    """
+
+    def __init__(
+        self,
+        client: WebClient,
+        *,
+        owner: str,
+        team: str,
+        widest: Audience = Audience.owner,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._owner = owner
+        self._team = team
+        self._widest = widest
+        self._clock = clock
+        self._known: dict[str, float] = {}
+
+    def judge(self, channel: str) -> ChannelAudience:
+        """Return who reads *channel* now. Every call asks Slack."""
+        try:
+            info = self._client.conversations_info(channel=channel)["channel"]
+            found = self._judged(channel, info) if isinstance(info, Mapping) else _unknown("it gave no answer")
+        except CALL_ERRORS as error:
+            found = _unknown(_reason(error))
+        if is_narrower(self._widest, found.audience):
+            return ChannelAudience(
+                audience=self._widest, kind=found.kind, why=f"the bot was started for {self._widest}"
+            )
+        return found
+
+    def _judged(self, channel: str, info: Mapping[str, Any]) -> ChannelAudience:
+        if any(info.get(key) for key in _SHARED) or self._is_foreign(info.get("context_team_id")):
+            return _group("shared with another organisation", "people of another organisation read it")
+        if info.get("is_im") is True:
+            if self._owner and info.get("user") == self._owner:
+                return ChannelAudience(audience=Audience.owner, kind="owner's direct message")
+            return _group("direct message", "the owner is not in it")
+        if info.get("is_mpim") is True:
+            return self._circle(channel, "group message")
+        if info.get("is_private") is True:
+            return self._circle(channel, "private channel")
+        if info.get("is_private") is False and info.get("is_channel") is True:
+            return _group("public channel", "everybody of the workspace may read it")
+        return _unknown("its answer names no kind of channel")
+
+    def _circle(self, channel: str, kind: Kind) -> ChannelAudience:
+        """Return the audience of a channel that only its members read."""
+        members = self._members(channel)
+        if len(members) > _MOST_MEMBERS:
+            return _group(kind, f"it has more than {_MOST_MEMBERS} members")
+        if self._owner not in members:
+            return _group(kind, "the owner is not in it")
+        for member in sorted(members):
+            if not self._is_full_member(member):
+                return _group("guests present", "a guest, or somebody whom Slack does not describe, reads it")
+        return ChannelAudience(audience=Audience.trusted, kind=kind)
+
+    def _members(self, channel: str) -> set[str]:
+        """Return the members, or more than the allowed number of them. Pages come until there is no other."""
+        found: set[str] = set()
+        cursor = ""
+        while True:
+            page = self._client.conversations_members(channel=channel, limit=_PAGE, cursor=cursor)
+            found |= {str(member) for member in page["members"]}
+            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor or len(found) > _MOST_MEMBERS:
+                return found
+
+    def _is_full_member(self, user: str) -> bool:
+        now = self._clock()
+        if now < self._known.get(user, 0.0):
+            return True
+        row = self._client.users_info(user=user)["user"]
+        flags = ("is_restricted", "is_ultra_restricted", "is_stranger", "deleted")
+        if not isinstance(row, Mapping) or row.get("id") != user or any(row.get(flag) for flag in flags):
+            return False
+        # A person without this field is one whom Slack does not describe. A bot of the workspace has it too.
+        if "is_restricted" not in row or self._is_foreign(row.get("team_id")):
+            return False
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[user] = now + _KNOWN_S
+        return True
+
+    def _is_foreign(self, team: object) -> bool:
+        return bool(team) and bool(self._team) and team != self._team
+
+
+def _group(kind: Kind, why: str) -> ChannelAudience:
+    return ChannelAudience(audience=Audience.group, kind=kind, why=why)
+
+
+def _unknown(why: str) -> ChannelAudience:
+    return _group("unknown", f"Slack does not say who reads it: {why}")
+
+
+def _reason(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    said = response.get("error") if response is not None and hasattr(response, "get") else None
+    return str(said or type(error).__name__)

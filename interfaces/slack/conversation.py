@@ -1,0 +1,399 @@
+"""Own how threads of Slack become sessions: their names, whose words are whose, and what happens to changed messages.
+
+One session holds one thread of one channel. The thread in Slack is the truth. Events bring its messages, in any order
+and perhaps not all of them. So before a thread becomes memory, it is read once more and compared with its transcript.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from agent_home.clock import now as present
+from agent_home.errors import HomeError
+from agent_home.home import Home
+from agent_home.imports import ImportReport, import_messages
+from agent_home.last_manifest import with_last_manifest
+from agent_home.store import closings, transcript
+from agent_home.store.speakers import owner_settings, speaker_label
+from agent_home.store.transcript import Withdrawal
+from distill.participant_notes import MOST_WAITING
+from distill.review.queue import waiting_of_sessions
+
+from .channel_audience import CALL_ERRORS
+from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_of, written_by
+from .record import SlackRecord, SlackThread
+from .responder import ThreadLine
+
+__all__ = ["Conversations", "NoRoom", "Workspace", "session_of"]
+
+#: Lines of a thread that a responder gets, the newest ones.
+_MOST_LINES = 100
+#: Messages of a thread that are compared with its transcript, and those that come in one page.
+_MOST_COMPARED, _PAGE = 2_000, 200
+#: Seconds for which the name of a person is known.
+_NAMED_S = 3600.0
+_MOST_NAMES = 5_000
+#: Mark of the versions of a message that was edited, before the letters of the version. No id has its letter.
+_EDIT = "-v"
+
+
+class NoRoom(HomeError):
+    """So many texts of people in a channel wait for the owner that no more is kept."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{MOST_WAITING} texts from this channel wait for the owner already (`memory review`)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """The bot's place in Slack: its *team*, the user and bot id under which the *agent* writes, and the *owner*."""
+
+    team: str
+    agent: str
+    bot: str = ""
+    owner: str = ""
+
+
+def session_of(workspace: Workspace, channel: str, thread: str) -> str:
+    """Return the name of the session of a thread. All sessions of a channel begin with the same letters.
+
+    Ids and times of Slack are left out, because long numbers look like personal data.
+    """
+    place = _letters(workspace.team, channel, size=4)
+    return f"slack-{place}:{time_of(thread)[:10]}-{_letters(workspace.team, channel, thread, size=5)}"
+
+
+class Conversations:
+    """The sessions of one home in one workspace."""
+
+    def __init__(self, home: Home, client: WebClient, record: SlackRecord, workspace: Workspace) -> None:
+        self._root = home.root
+        self._client = client
+        self._record = record
+        self.workspace = workspace
+        self._names: dict[str, tuple[float, str]] = {}
+
+    def begin(self, message: SlackMessage) -> SlackThread:
+        """Return the thread of *message*, which calls the agent. It becomes a session unless it is one already.
+
+        Events come in any order. The call that was written first begins the session.
+        """
+        session = session_of(self.workspace, message.channel, message.thread)
+        known = self._record.thread(session)
+        if known is None:
+            known = SlackThread(
+                session=session, channel=message.channel, thread=message.thread, began=message.ts, active=time.time(),
+                unclosed=False,
+            )  # fmt: skip
+        elif _before(message.ts, known.began):
+            known = replace(known, began=message.ts)
+        self._record.keep(known)
+        return known
+
+    def known(self, channel: str, thread: str) -> SlackThread | None:
+        """Return the session of a thread, or ``None`` if the agent was never called there."""
+        return self._record.thread(session_of(self.workspace, channel, thread))
+
+    def belongs(self, thread: SlackThread, message: SlackMessage) -> bool:
+        """Return whether *message* was written after the agent was called into its thread."""
+        return not _before(message.ts, thread.began)
+
+    def store(self, thread: SlackThread, message: SlackMessage) -> ImportReport:
+        """Append *message* to its transcript, under the name of who wrote it. What is there already adds nothing.
+
+        Raises:
+            NoRoom: the texts of others wait for the owner.
+            HomeError: it could not be written.
+        """
+        return self._append(thread, [message])
+
+    def store_answer(self, thread: SlackThread, ts: str, text: str) -> None:
+        """Append the agent's answer, which was posted with the time stamp *ts*.
+
+        Raises:
+            HomeError: it could not be written.
+        """
+        row = {
+            "id": self.message_id(thread.channel, ts), "ts": time_of(ts), "role": "assistant", "content": text,
+            "channel": thread.channel,
+        }  # fmt: skip
+        import_messages(self._home, thread.session, [row], now=present())
+        self._touch(thread)
+
+    def change(self, thread: SlackThread, change: ChangedMessage) -> tuple[str, ...]:
+        """Bring an edit or a deletion into the transcript. Return the ids of the messages that were withdrawn.
+
+        The newest change counts, in whichever order they come. A deletion is final.
+
+        Raises:
+            NoRoom: the texts of others wait for the owner. The earlier words are withdrawn, and the new ones not kept.
+            HomeError: it could not be written.
+        """
+        gone: list[str] = []
+
+        def items(path: Path | None) -> list[Mapping[str, Any]]:
+            row = self._withdrawal(path, change)
+            gone.extend(row.ids if row else ())
+            return [transcript.withdrawal(row)] if row else []
+
+        refused = change.now is not None and change.now.user != self.workspace.owner and not self._has_room(thread)
+        rows = [self._row(change.now)] if change.now and not refused else []
+        import_messages(self._home, thread.session, rows, now=present(), items=items)
+        if refused:
+            raise NoRoom
+        if rows:
+            self._touch(thread)
+        return tuple(gone)
+
+    def closed_ids(self, thread: SlackThread) -> set[str]:
+        """Return the ids of the thread's messages that became memory, withdrawn ones too."""
+        path = transcript.session_path(self._home, thread.session)
+        if path is None:
+            return set()
+        lines = transcript.read_lines(path, withdrawn_too=True)
+        turns = [transcript.Turn(message=message, start=start, end=end) for message, start, end in lines if message]
+        if not turns:
+            return set()
+        parts = closings.closed_parts(self._home, closings.first_day(turns), sessions=[thread.session])
+        fresh = {turn.start for turn in parts.fresh(thread.session, turns)}
+        return {turn.message.id for turn in turns if turn.start not in fresh}
+
+    def catch_up(self, thread: SlackThread) -> tuple[str, ...]:
+        """Compare the transcript with the thread in Slack, and bring in what events did not bring.
+
+        Return the ids of withdrawn messages. Messages of others are left out while too many of theirs wait.
+
+        Raises:
+            SlackClientError, OSError: Slack gave no answer, so nothing is known.
+            HomeError: it could not be written.
+        """
+        rows = self._compared(thread)
+        whole = len(rows) < _MOST_COMPARED
+        present_ts = {str(row.get("ts")) for row in rows if row.get("subtype") != "tombstone"}
+        found = [message for row in rows if (message := written_by(row, thread.channel)) is not None]
+        kept = self._kept(thread, found)
+        known = self._stored_bases(thread)
+        gone: list[str] = []
+        if whole:
+            gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
+        for message in kept:
+            if message.edited and self._version_id(message) not in known:
+                change = ChangedMessage(
+                    channel=message.channel, thread=message.thread, ts=message.ts, at=message.edited, now=message
+                )
+                with suppress(NoRoom):
+                    gone += self.change(thread, change)
+        stored = set(known.values())
+        fresh = [one for one in kept if not one.edited and self.message_id(one.channel, one.ts) not in stored]
+        if fresh:
+            try:
+                self._append(thread, fresh)
+            except NoRoom:
+                own = [one for one in fresh if one.user == self.workspace.owner]
+                if own:
+                    self._append(thread, own)
+        return tuple(gone)
+
+    def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
+        """Return the messages of the thread in Slack. A thread of which nothing is left has none."""
+        try:
+            return list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
+        except SlackApiError as error:
+            if error.response.get("error") == "thread_not_found":
+                return []
+            raise
+
+    def lines(self, thread: SlackThread, message: SlackMessage) -> list[ThreadLine]:
+        """Return the thread for a responder, oldest first, with *message* at its end. It is read from Slack.
+
+        Where Slack gives no answer, only *message* is known.
+        """
+        try:
+            rows = list(self._replies(thread.channel, thread.thread, _MOST_COMPARED))
+        except CALL_ERRORS:
+            rows = []
+        found = [line for row in rows if (line := self._line(row, thread.channel)) is not None]
+        found = [line for line in found if line.text and command_in(line.text) is None]
+        found = [line for line in found if _before(line.ts, message.ts)][-_MOST_LINES + 1 :]
+        own = ThreadLine(
+            role="user", name=self.name_of(message.user), text=self.text_of(message), ts=message.ts,
+            owner=message.user == self.workspace.owner,
+        )  # fmt: skip
+        return [*found, own]
+
+    def text_of(self, message: SlackMessage) -> str:
+        """Return the plain text of *message*, without the call of the agent."""
+        return plain_text(message.text, self.name_of, agent=self.workspace.agent)
+
+    def name_of(self, user: str) -> str:
+        """Return the name of a person in Slack, as it may stand in a line, or an empty string."""
+        if user == self.workspace.agent:
+            return self._home.manifest.name
+        until, name = self._names.get(user, (0.0, ""))
+        if time.monotonic() < until:
+            return name
+        try:
+            row = self._client.users_info(user=user)["user"]
+            profile = row.get("profile") or {}
+            told = profile.get("display_name") or profile.get("real_name") or row.get("name") or ""
+        except (*CALL_ERRORS, AttributeError):
+            return name
+        if len(self._names) >= _MOST_NAMES:
+            self._names.clear()
+        name = speaker_label(str(told))
+        self._names[user] = (time.monotonic() + _NAMED_S, name)
+        return name
+
+    def message_id(self, channel: str, ts: str) -> str:
+        """Return the id under which the transcript has the first version of a message."""
+        return f"m-{_letters(channel, ts, size=7)}"
+
+    # ------------------------------------------------------------------------------------------------- private
+
+    @property
+    def _home(self) -> Home:
+        """The home as ``agent.toml`` is now. The bot runs for long, and a person may change it meanwhile."""
+        return with_last_manifest(Home(self._root))[0]
+
+    def _append(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> ImportReport:
+        if any(message.user != self.workspace.owner for message in messages) and not self._has_room(thread):
+            raise NoRoom
+        report = import_messages(self._home, thread.session, list(map(self._row, messages)), now=present())
+        self._touch(thread, messages[-1].user)
+        return report
+
+    def _touch(self, thread: SlackThread, user: str = "") -> None:
+        known = self._record.thread(thread.session) or thread
+        self._record.keep(replace(known, active=time.time(), unclosed=True, last_user=user or known.last_user))
+
+    def _has_room(self, thread: SlackThread) -> bool:
+        """Return whether a person could look through more texts of this channel than those that wait."""
+        lead = thread.session.partition(":")[0] + ":"
+        return waiting_of_sessions(self._home, lead) < MOST_WAITING
+
+    def _row(self, message: SlackMessage) -> dict[str, Any]:
+        """Return *message* in the keys of the chat format. Only the owner's account speaks as the owner."""
+        is_owner = bool(self.workspace.owner) and message.user == self.workspace.owner
+        return {
+            "id": self._version_id(message), "ts": time_of(message.ts), "role": "user" if is_owner else "participant",
+            "name": self._owner_name(message.user) if is_owner else self.name_of(message.user) or "someone in Slack",
+            "content": self.text_of(message), "account": message.user, "channel": message.channel,
+        }  # fmt: skip
+
+    def _owner_name(self, user: str) -> str:
+        """Return the name under which the home knows the owner, so that the owner's words stay theirs."""
+        names = owner_settings(self._home).names
+        return names[0] if names else self.name_of(user)
+
+    def _version_id(self, message: SlackMessage) -> str:
+        base = self.message_id(message.channel, message.ts)
+        return f"{base}{_EDIT}{_letters(message.edited, size=4)}" if message.edited else base
+
+    def _withdrawal(self, path: Path | None, change: ChangedMessage) -> Withdrawal | None:
+        """Return what *change* withdraws of the transcript at *path*, or ``None``. Call with the home's lock held."""
+        base = self.message_id(change.channel, change.ts)
+        earlier = [row for row in transcript.withdrawals(path) if row.base == base] if path else []
+        versions = {base, *(name for name in _ids(path) if name.startswith(f"{base}{_EDIT}"))}
+        newest = max((_sortable(row.at) for row in earlier), default=(0, 0))
+        if any(row.deleted for row in earlier):
+            ids = {self._version_id(change.now)} if change.now else set()
+        elif change.now is None:
+            ids = versions
+        elif newest > _sortable(change.at):
+            ids = {self._version_id(change.now)}
+        else:
+            ids = versions - {self._version_id(change.now)}
+        ids -= {name for row in earlier for name in row.ids}
+        if not ids and not (change.now is None and not any(row.deleted for row in earlier)):
+            return None
+        return Withdrawal(ids=tuple(sorted(ids or versions)), base=base, at=change.at, deleted=change.now is None)
+
+    def _withdraw_absent(self, thread: SlackThread, present_ids: set[str], known: Mapping[str, str]) -> Iterator[str]:
+        """Remove from view the stored messages that Slack does not have any more, and yield their ids."""
+        path = transcript.session_path(self._home, thread.session)
+        gone = {name for row in transcript.withdrawals(path) for name in row.ids} if path else set()
+        for base in dict.fromkeys(known.values()):
+            if base in present_ids or all(name in gone for name in known if known[name] == base):
+                continue
+            ids = tuple(sorted(name for name in known if known[name] == base))
+            row = Withdrawal(ids=ids, base=base, at=f"{time.time():.6f}", deleted=True)
+            rows = [transcript.withdrawal(row)]
+            import_messages(self._home, thread.session, [], now=present(), items=lambda _path, rows=rows: rows)  # type: ignore[misc]
+            yield from ids
+
+    def _stored_bases(self, thread: SlackThread) -> dict[str, str]:
+        """Return the ids of the stored messages with the id of their first version."""
+        path = transcript.session_path(self._home, thread.session)
+        return {name: name.partition(_EDIT)[0] for name in _ids(path)}
+
+    def _kept(self, thread: SlackThread, messages: Sequence[SlackMessage]) -> list[SlackMessage]:
+        """Return those of *messages* that belong into the transcript: no commands, and none while memory was off."""
+        return [
+            message for message in messages
+            if self.belongs(thread, message)
+            and message.user != self.workspace.agent
+            and command_in(self.text_of(message)) is None
+            and self._record.off_period(thread.channel, thread.thread, message.ts) is None
+        ]  # fmt: skip
+
+    def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
+        cursor, count = "", 0
+        while count < most:
+            page = self._client.conversations_replies(channel=channel, ts=thread, limit=_PAGE, cursor=cursor)
+            for row in page["messages"]:
+                if isinstance(row, Mapping) and count < most:
+                    count += 1
+                    yield row
+            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                return
+
+    def _line(self, row: Mapping[str, Any], channel: str) -> ThreadLine | None:
+        """Return a message of a thread as a line. The agent's own messages are those of the assistant."""
+        ts = str(row.get("ts") or "")
+        if row.get("user") == self.workspace.agent or (self.workspace.bot and row.get("bot_id") == self.workspace.bot):
+            return ThreadLine(
+                role="assistant", name=self._home.manifest.name, text=plain_text(str(row.get("text") or "")), ts=ts
+            )
+        message = written_by(row, channel)
+        if message is None:
+            return None
+        return ThreadLine(
+            role="user", name=self.name_of(message.user) or message.user, text=self.text_of(message), ts=ts,
+            owner=message.user == self.workspace.owner,
+        )  # fmt: skip
+
+
+def _ids(path: Path | None) -> list[str]:
+    """Return the ids of all messages of a transcript, without those of parts that an import took out of them."""
+    if path is None:
+        return []
+    lines = transcript.read_lines(path, withdrawn_too=True)
+    return [message.id.partition(":")[0] for message, _, _ in lines if message is not None]
+
+
+def _before(ts: str, other: str) -> bool:
+    return _sortable(ts) < _sortable(other)
+
+
+def _sortable(ts: str) -> tuple[int, int]:
+    seconds, _, rest = ts.partition(".")
+    try:
+        return int(seconds or 0), int(rest.ljust(6, "0")[:6])
+    except ValueError:
+        return 0, 0
+
+
+def _letters(*parts: str, size: int) -> str:
+    """Return 2 * *size* letters that stand for *parts*."""
+    digest = hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
+    return "".join(chr(ord("a") + int(digit, 16)) for digit in digest)
