@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
+from starlette.types import ASGIApp
 
 from agent_home.git.history import query
 from agent_home.home import Home
@@ -80,7 +83,7 @@ def test_a_decision_is_that_of_the_command(
     answer = browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
     assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/page/review")
     found, wanted = state(filled), state(same)
-    for digest in (item.commit, item_of_id(same, item.id)):
+    for digest in (item.commit, decided_commit(same)):
         found["commit"], wanted["commit"] = (one["commit"].replace(digest or "-", "…") for one in (found, wanted))
     assert found == wanted
     assert "Actor: Kim" in found["commit"]
@@ -89,7 +92,7 @@ def test_a_decision_is_that_of_the_command(
     assert [one.kind for one in waiting(filled, now)] == [one.kind for one in waiting(same, now)]
 
 
-def item_of_id(home: Home, item_id: str) -> str:
+def decided_commit(home: Home) -> str:
     """Return the commit of the proposal that the last commit decided about."""
     return query(home.root, "log", "-1", "--format=%(trailers:key=Proposal,valueonly)").strip()
 
@@ -120,15 +123,23 @@ def test_an_edited_text_waits_with_its_new_words(browser: Browser, filled: Home,
 
 
 @pytest.mark.parametrize("action", ["accept", "reject"])
-def test_an_undone_decision_leaves_memory_as_it_was(browser: Browser, filled: Home, now: datetime, action: str) -> None:
+def test_an_undone_decision_is_undone_as_by_the_command(
+    browser: Browser, filled: Home, same: Home, now: datetime, action: str
+) -> None:
     item, before = item_of(filled, "proposal", now), (filled.root / "MEMORY.md").read_text()
+    review(same, action, item.id, now=now)
+    review(same, "undo", item.id, now=now)
     browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
     undoing = browser.read("/page/review").form(f"/{item.id}/undo")
     answer = browser.submit(undoing)
     assert answer.headers["location"] == f"/page/review?item={item.id}"
     assert (filled.root / "MEMORY.md").read_text() == before
     assert item_of(filled, "proposal", now) == item
-    assert "Actor: Kim" in state(filled)["commit"]
+    found, wanted = state(filled), state(same)
+    assert "Actor: Kim" in found["commit"]
+    reverts = re.compile("Reverts: [0-9a-f]+")
+    found["commit"], wanted["commit"] = (reverts.sub("Reverts: …", one["commit"]) for one in (found, wanted))
+    assert found == wanted
     assert browser.submit(undoing).status_code == 409  # once
 
 
@@ -148,6 +159,26 @@ def test_a_second_tab_accepts_once(browser: Browser, filled: Home, now: datetime
     assert answer.status_code == 404
     assert item.id in answer.text
     assert state(filled) == after
+
+
+def test_a_form_that_is_sent_twice_at_once_accepts_once(
+    app: ASGIApp, browser: Browser, filled: Home, now: datetime
+) -> None:
+    item = item_of(filled, "proposal", now)
+    form = browser.read("/page/review", item=item.id).form(f"/{item.id}/accept")
+    commits = query(filled.root, "rev-list", "--count", "HEAD").strip()
+
+    def send(_: int) -> int:
+        other = Browser(app)
+        other.cookies.update(browser.cookies)
+        return other.submit(form).status_code
+
+    with ThreadPoolExecutor(3) as pool:
+        found = sorted(pool.map(send, range(3)))
+    assert found[0] == 303
+    assert set(found[1:]) <= {404, 409}
+    assert query(filled.root, "rev-list", "--count", "HEAD").strip() == str(int(commits) + 1)
+    assert state(filled)["memory"].count("one ledger") == 1
 
 
 def test_a_stale_form_accepts_no_words_that_it_did_not_show(browser: Browser, filled: Home, now: datetime) -> None:
@@ -194,9 +225,9 @@ def test_a_decision_is_offered_to_undo_for_a_day(browser: Browser, filled: Home,
     assert item_of(filled, "proposal", queue_at).id == item.id
 
 
-def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: object, clock: Clock, now: datetime) -> None:
+def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: ASGIApp, clock: Clock, now: datetime) -> None:
     item = item_of(filled, "proposal", now)
-    robin = Browser(app).sign_in(filled, "Robin", clock.now())  # type: ignore[arg-type]
+    robin = Browser(app).sign_in(filled, "Robin", clock.now())
     for action in ("accept", "reject"):
         answer = robin.submit(robin.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
         assert answer.status_code == 409
@@ -205,9 +236,11 @@ def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: object, clo
 
 
 @pytest.mark.parametrize("person", ["memory", "Test", "", "x" * 100])
-def test_a_link_for_nobody_decides_nothing(filled: Home, app: object, clock: Clock, now: datetime, person: str) -> None:
+def test_a_link_for_nobody_decides_nothing(
+    filled: Home, app: ASGIApp, clock: Clock, now: datetime, person: str
+) -> None:
     item = item_of(filled, "proposal", now)
-    browser = Browser(app).sign_in(filled, person, clock.now())  # type: ignore[arg-type]
+    browser = Browser(app).sign_in(filled, person, clock.now())
     answer = browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/accept"))
     assert answer.status_code == 409
     assert item_of(filled, "proposal", now) == item
