@@ -56,6 +56,11 @@ class PromptView:
         return WINDOWS
 
     @property
+    def day(self) -> str:
+        """Today, as an example of a day."""
+        return f"{self.request.now:%Y-%m-%d}" if self.request.now else ""
+
+    @property
     def text(self) -> str:
         """The text of the prompt, as far as the page shows it."""
         return self.receipt.text[:_MOST_CHARS]
