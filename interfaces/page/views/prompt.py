@@ -75,6 +75,11 @@ class PromptView:
         return (self.receipt, self.other) if self.other is not None else (self.receipt,)
 
     @property
+    def degraded(self) -> tuple[str, ...]:
+        """What either prompt lacks, such as the search for one of the past."""
+        return tuple(dict.fromkeys(problem for prompt in self.prompts for problem in prompt.degraded))
+
+    @property
     def audiences(self) -> tuple[str, ...]:
         return tuple(str(name) for name in Audience)
 
