@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from .errors import Locked
 from .storage import PRIVATE_FILE, make_folder
-from .waiting import announce_wait
+from .waiting import announce_wait, shortened
 
 __all__ = ["DEFAULT_TIMEOUT_S", "hold"]
 
@@ -28,11 +28,12 @@ _ANNOUNCED_AFTER_S = 1.0
 def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S, *, mode: int = PRIVATE_FILE) -> Iterator[None]:
     """Hold the lock file *path* for the block. Not reentrant across threads. A wait of a second is announced.
 
-    A new lock file has *mode*.
+    A new lock file has *mode*. :data:`~agent_home.waiting.most_wait_s` may shorten the wait.
 
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
     """
+    timeout_s = shortened(timeout_s)
     make_folder(path.parent)
     lock = FileLock(path, poll_interval=0.01, mode=mode)
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +22,13 @@ __all__ = ["ADDRESS_MARKS", "revealed", "visible", "visible_address", "visible_j
 _OBEYED = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
 _IN_TEXT = lazy_regex(f"[{_OBEYED}]|\\r(?!\\n)")
 _IN_LINE = lazy_regex(f"[{_OBEYED}\\r\\n]")
+
+#: Characters of which Unicode says that they are printed, and no font prints anything for: fillers, and selectors.
+_UNSEEN = lazy_regex(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+#: The two selectors that choose between a letter and a picture, and signs of ASCII that have both.
+_PICTURE, _PICTURED = "\ufe0e\ufe0f", "#*0123456789"
 
 #: Elements of a list of JSON that is written with one line for each.
 _LONG_LIST = 100
@@ -59,10 +67,13 @@ def visible_address(text: str) -> str:
 def revealed(text: str) -> str:
     r"""Return *text* with every character escaped that is not seen. Line ends stay.
 
+    A selector stays behind the sign whose picture it chooses. Anywhere else it is not seen.
+
     >>> print(revealed("ig\u200bnore"))
     ig\u200bnore
     """
-    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+    shown = "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+    return _UNSEEN.sub(_unless_picture, shown)
 
 
 def visible_json(data: Any, *, indent: int | None = None) -> str:
@@ -93,3 +104,9 @@ def _indented(value: Any, indent: int) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return ascii(match[0])[1:-1]
+
+
+def _unless_picture(match: re.Match[str]) -> str:
+    before = match.string[match.start() - 1 : match.start()]
+    is_sign = before in _PICTURED or unicodedata.category(before)[0] in "SP" if before else False
+    return match[0] if match[0] in _PICTURE and is_sign else _escaped(match)

@@ -8,18 +8,19 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Self
 
 #: A busy machine takes long to start a process.
 _WAIT_S = 30.0
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: Makes the terminal that of the process, so that its keys send signals.
+_OWN_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
 MEMORY = "from interfaces.cli import main; main()"
 
 
@@ -33,20 +34,21 @@ class PseudoTerminal:
         self.raw = ""
         self._seen = 0
         self.exit_code: int | None = None
-        environment = {**os.environ, "TERM": "xterm", **(environ or {})}
-        self.process, self._descriptor = pty.fork()
-        if not self.process:  # the child
-            os.execve(sys.executable, [sys.executable, "-c", script, *arguments], environment)  # noqa: S606
-        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self._descriptor, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _OWN_TERMINAL + script, *arguments], stdin=follower, stdout=follower,
+            stderr=follower, env={**os.environ, "TERM": "xterm", **(environ or {})}, start_new_session=True,
+        )  # fmt: skip
+        os.close(follower)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.exit_code is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.process, signal.SIGKILL)
-            os.waitpid(self.process, 0)
+            self.process.kill()
+            self.process.wait()
         os.close(self._descriptor)
 
     @property
@@ -75,8 +77,7 @@ class PseudoTerminal:
         until = time.monotonic() + _WAIT_S
         while self._read(until - time.monotonic()):
             pass
-        _, status = os.waitpid(self.process, 0)
-        self.exit_code = os.waitstatus_to_exitcode(status)
+        self.exit_code = self.process.wait()
         return self.text[self._seen :]
 
     def _read(self, left_s: float) -> bool:

@@ -75,6 +75,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "a new home in a folder of its own, which gets its name when it is whole",
         {"os.open", "os.fdopen", "place.rename", "?.symlink_to", "shutil.rmtree"},
     ),
+    "agent_home.backup.restored_repositories": (
+        "git's folders of repositories in a home that is being made",
+        {"made.rename", "made.unlink", "shutil.rmtree"},
+    ),
     "interfaces.promised_closings": (
         "promises that are a month old, and staged ones",
         {"path.unlink", "staged.unlink"},
@@ -113,6 +117,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
     "agent_home.backup.history": "the repository of a home that is made from a backup",
+    "agent_home.backup.restored_repositories": "repositories inside a home that is made from a backup",
     "agent_home.git.commits": "commits of the gateway",
     "agent_home.git.fetching": "a repository of its own for one fetch, and the name of the fetched commit",
     "agent_home.git.packing": "one pack instead of many objects",
@@ -144,9 +149,11 @@ GIT_CHANGES = {
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
     "agent_home.backup.backup_folder": "the mark of a backup, in a folder that a person names",
+    "agent_home.backup.history": "the ends of a shallow history, in git's folder of a home that is being made",
     "agent_home.backup.known_backups": "where the backups of this home are, machine state",
     "agent_home.backup.making": "the manifest of a backup, in a folder that a person names",
     "agent_home.backup.restoring": "records of this machine, signed for a home that is being made",
+    "agent_home.backup.restored_repositories": "pointers to git's folders, in a home that is being made",
     "agent_home.store.branch": "the name of the branch that memory is kept on, machine state, under the lock",
     "agent_home.store.closings": "what this machine closed, machine state that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and machine state, under the lock",

@@ -48,10 +48,13 @@ class InnerRepository:
     excluded: bool = False
 
 
-def inner_repositories(home: Home, places: Sequence[str]) -> tuple[list[InnerRepository], list[LeftOut]]:
+def inner_repositories(
+    home: Home, places: Sequence[str], earlier: Collection[str] = ()
+) -> tuple[list[InnerRepository], list[LeftOut]]:
     """Return the repositories at *places* of *home*, the outer ones first, and those that are left out.
 
-    Of too many, those deep in the home are left out. A submodule that is not checked out is named as well.
+    What is no repository any more is damaged if it was one in the *earlier* backup. Of too many, those deep in the home
+    are left out. A submodule that is not checked out is named as well.
     """
     outer = git_folder(home.root)
     folders = {} if outer is None else {"": Path(os.path.realpath(outer))}
@@ -62,7 +65,7 @@ def inner_repositories(home: Home, places: Sequence[str]) -> tuple[list[InnerRep
             more = f" and {len(places) - number - 1} more" if number + 1 < len(places) else ""
             said = f"this one{more} are too many: a backup carries {MOST_REPOSITORIES} repositories"
             return found, [*left_out, _left_out(place, said, unread=True)]
-        one = _inner(home.root / place, place, folders)
+        one = _inner(home.root / place, place, folders, was_there=place in earlier)
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue
@@ -81,7 +84,7 @@ def enclosing(place: str, others: Iterable[str]) -> str:
     return max((other for other in others if place.startswith(f"{other}/")), key=len, default="")
 
 
-def _inner(root: Path, place: str, folders: Mapping[str, Path]) -> InnerRepository | LeftOut:
+def _inner(root: Path, place: str, folders: Mapping[str, Path], *, was_there: bool) -> InnerRepository | LeftOut:
     """Return the repository at *place*, or why it is left out. *folders* are the git folders of those around it."""
     dot = root / ".git"
     try:
@@ -97,10 +100,10 @@ def _inner(root: Path, place: str, folders: Mapping[str, Path]) -> InnerReposito
         if reason := _reaches_out(root, Path(shared)):
             return _left_out(place, reason, unread=True)
     except NoRepository:
-        return _left_out(place, "is no repository of git's")
+        return _left_out(place, "is no repository of git's", unread=was_there)
     except (HistoryError, OSError, ValueError) as error:
         is_others = isinstance(error, HistoryError) and not isinstance(error, GitFailed)
-        return _left_out(place, " ".join(str(error).split()), unread=not is_others)
+        return _left_out(place, " ".join(str(error).split()), unread=was_there or not is_others)
     around = enclosing(place, folders)
     excluded = around in folders and _is_excluded(folders[around], place.removeprefix(f"{around}/"))
     return InnerRepository(place=place, root=root, folder=Path(own), of=of, name=name, excluded=excluded)
@@ -141,11 +144,21 @@ def _reaches_out(root: Path, shared: Path) -> str:
     """Return why reading the repository would read another one, or an empty text."""
     if found := links_out(root):
         return f"has a link that leads out of it ({found[0]}). Put a copy of the file or folder in its place"
+    if link := next(_linked_objects(shared / "objects"), None):
+        return f"has a link in the place of an object ({link}). Put a copy of the file or folder in its place"
     borrowed = shared / "objects" / "info" / "alternates"
     if os.path.lexists(borrowed) and borrowed.stat().st_size:
         commands = f"git -C {quote(str(root))} repack -a -d` and then `rm {quote(str(borrowed))}"
         return f"borrows objects of another repository. Run `{commands}`"
     return ""
+
+
+def _linked_objects(objects: Path) -> Iterator[str]:
+    """Yield the links in the folder of objects. Git makes none there."""
+    for place, folders, names in os.walk(objects):
+        for name in (*folders, *names):
+            if os.path.islink(path := f"{place}/{name}"):  # noqa: PTH114 - there may be many
+                yield path
 
 
 def _named_folder(root: Path) -> str:

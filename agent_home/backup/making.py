@@ -2,7 +2,7 @@
 
 Contents are copied first, while others go on writing. Then the home's lock is held to copy what changed meanwhile, so
 that git, transcripts and outputs fit together. The manifest is replaced at the end, in one step. Until then the earlier
-backup is as it was, and afterwards what it alone needed is deleted.
+backup is as it was, and afterwards what it alone needed is deleted. A repository that git cannot read fails no backup.
 """
 
 from __future__ import annotations

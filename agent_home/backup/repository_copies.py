@@ -62,7 +62,7 @@ class RepositoryCopies:
             GitMissing: git is not installed.
             OSError: the backup cannot be written.
         """
-        inner, left_out = inner_repositories(self._home, found.repositories)
+        inner, left_out = inner_repositories(self._home, found.repositories, self._old)
         copied = dict[str, BackupRepository]()
         for one in inner:
             made = self._copy(one)

@@ -83,6 +83,8 @@ class RestoredRepositories:
     def _make(self, repository: BackupRepository) -> str:
         """Make one, and return why git refuses it, or an empty text."""
         root = self._home / repository.place
+        if os.path.lexists(root / ".git"):  # on a disk that takes two names for one
+            return "has the name of another repository"
         try:
             packs = [self._store.path(pack.digest) for pack in repository.packs]
             make_repository(root, repository.history, packs, strict=not self._own)
@@ -105,6 +107,7 @@ class RestoredRepositories:
         home_client(root).change("config", "--local", "--replace-all", "core.worktree", leads_back)
         folder.parent.mkdir(storage.PRIVATE_FOLDER, parents=True, exist_ok=True)
         made.rename(folder)
+        storage.sync_folder(folder.parent)
         storage.stage(made, f"gitdir: {os.path.relpath(folder, root)}\n".encode("utf-8", "surrogateescape"), mode=0o666)
         if named_elsewhere(root) is not None:
             shutil.rmtree(folder)

@@ -1,8 +1,9 @@
 """Make a home again from a backup, which may come from anybody.
 
-The home is built beside its place and appears there in one step. Its repository is made anew: git checks every object,
-and nothing of the backup becomes a setting, a hook or a link that leads out. Records of this machine count again only
-if this user's key signed the backup and the record. Otherwise what they allowed waits for a person.
+The home is built beside its place and appears there in one step. Its repository and those inside it are made anew: git
+checks every object, and nothing of the backup becomes a setting, a hook or a link that leads out. Records of this
+machine count again only if this user's key signed the backup and the record. Otherwise what they allowed waits for a
+person.
 """
 
 from __future__ import annotations

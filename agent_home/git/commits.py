@@ -18,6 +18,7 @@ from guard.lazy_regex import lazy_regex
 from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
 from ..visible import visible_line
+from ..waiting import shortened
 from .client import GitClient, home_client
 from .history import Hiding, head
 from .leftovers import is_leftover
@@ -216,7 +217,7 @@ def staging_area(root: Path, *, died_at: float | None = None, wait_s: float | No
     git = home_client(root)
     folder = git.git_folder()
     index, lock, copy = folder / "index", folder / "index.lock", folder / f"next-index-{os.getpid()}"
-    deadline = time.monotonic() + (GIT_LOCK_WAIT_S if wait_s is None else wait_s)
+    deadline = time.monotonic() + (shortened(GIT_LOCK_WAIT_S) if wait_s is None else wait_s)
     try:
         while not storage.create(lock, mode=0o666):
             _await_lock(git, lock, died_at, deadline)
@@ -393,7 +394,7 @@ def _identity(git: GitClient) -> list[str]:
 
 def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin: bytes = b"") -> bytes:
     """Run git, and wait while another command holds one of git's own locks. Remove the lock of a dead writer."""
-    deadline = time.monotonic() + GIT_LOCK_WAIT_S
+    deadline = time.monotonic() + shortened(GIT_LOCK_WAIT_S)
     while True:
         try:
             return git.change(*arguments, stdin=stdin)

@@ -246,9 +246,12 @@ def resolve(root: Path, revision: str) -> str:
     """
     name = f"{revision}^{{commit}}"
     try:
-        return home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
+        commit = home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
     except (GitFailed, ValueError) as error:  # a NUL byte is a ValueError
         raise NoSuchRevision(revision, root) from error
+    if commit.startswith("^"):  # all commits but those, and no commit
+        raise NoSuchRevision(revision, root)
+    return commit
 
 
 def unreachable(root: Path, commits: Sequence[str], tip: str) -> set[str]:

@@ -26,7 +26,7 @@ def cells(text: str) -> int:
     >>> cells("tea"), cells("茶")
     (3, 2)
     """
-    if text.isascii():
+    if text.replace("…", "").isascii():
         return len(text)
     from rich.cells import cell_len
 

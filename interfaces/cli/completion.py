@@ -1,4 +1,4 @@
-"""Complete ids in a shell: of entries, waiting texts, decisions and sessions of the home that the command works on.
+"""Complete ids in a shell: of entries, waiting texts, decisions, sessions and outputs of the command's home.
 
 A person waits for each answer, so the ids are read from the files as they stand, without git and without the libraries
 that parse them. A shell puts the answer into its command line. An id with any other character than those of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,13 +18,14 @@ from click.shell_completion import CompletionItem
 
 from agent_home.git_folder import git_folder, state_folder
 from agent_home.home_location import home_root
+from agent_home.storage import read_bytes
 from agent_home.visible import revealed
 from guard.lazy_regex import lazy_regex
 
 from .columns import fitted
 from .surroundings import surroundings
 
-__all__ = ["archived_entries", "decided_texts", "entries", "sessions", "waiting_texts"]
+__all__ = ["archived_entries", "decided_texts", "entries", "outputs", "sessions", "waiting_texts"]
 
 #: The id of a named thing, and what it says.
 _Named = tuple[str, str]
@@ -33,8 +35,8 @@ _SAFE = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ENTRY = lazy_regex(r"(?m)^[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\](?:\*\*)?[ \t]*(?P<text>.*)$")
 _LIVE = ("MEMORY.md", "EVOLUTION.md")
 _HELP_COLUMNS = 60
-#: Larger files are not read. Most things that are offered.
-_MOST_BYTES, _MOST = 4_000_000, 500
+#: Most that is read of a file, because a person waits. Most names that are looked at, and that are offered.
+_MOST_BYTES, _MOST_READ, _MOST = 4_000_000, 20_000, 500
 _PROPOSALS = "refs/heads/proposals/"
 
 
@@ -47,16 +49,11 @@ def _completing(named: Callable[[Path], Iterable[_Named]]) -> _Completion:
         found: dict[str, str] = {}
         try:
             root = _root(context)
-            for name, told in named(root) if root is not None else ():
+            for name, told in islice(named(root), _MOST_READ) if root is not None else ():
                 if name.casefold().startswith(incomplete.casefold()) and _SAFE.fullmatch(name) and name not in used:
                     found.setdefault(name, told)
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-        ):  # a file that is gone or damaged: the command itself says so
-            pass
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # a file is gone or damaged, which the command itself says
         return [
             CompletionItem(name, help=fitted(revealed(" ".join(told.split())), _HELP_COLUMNS) or None)
             for name, told in list(found.items())[:_MOST]
@@ -126,16 +123,25 @@ def _sessions(root: Path) -> Iterator[_Named]:
             yield unquote(path.stem), ""
 
 
+def _outputs(root: Path) -> Iterator[_Named]:
+    """Yield stored outputs, newest first."""
+    for day in sorted((root / "outputs").glob("*/*/*"), reverse=True):
+        for path in sorted(day.glob("mem-*.json"), reverse=True):
+            yield path.stem, ""
+
+
 def _text(path: Path) -> str:
-    """Return the text of a file, and nothing of one that is absent, is no regular file, or is too large to wait for."""
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+    """Return the beginning of a file, and nothing of one that is absent or no regular file."""
+    try:
+        return read_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
         return ""
-    return path.read_text("utf-8", "replace")
 
 
-#: Entries that are live, those of the archive, texts that wait for a person, decisions that can be undone, sessions.
+#: Complete live entries, those of the archive, texts that wait, decisions that can be undone, sessions and outputs.
 entries = _completing(_live_entries)
 archived_entries = _completing(_archived_entries)
 waiting_texts = _completing(_waiting_texts)
 decided_texts = _completing(_decided_texts)
 sessions = _completing(_sessions)
+outputs = _completing(_outputs)

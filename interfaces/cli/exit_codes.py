@@ -49,6 +49,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.errors.NotShareable": 2,
     "agent_home.errors.NotTrustable": 2,
     "interfaces.frameworks.stored_items.ItemRefused": REFUSED,
+    "interfaces.page.seen.ChangedSince": 7,
     "interfaces.service.http.tokens.NoSuchToken": 2,
     "interfaces.service.http.tokens.TokenInvalid": 2,
     "interfaces.service.server.AlreadyServed": 5,

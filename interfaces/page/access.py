@@ -18,12 +18,14 @@ from agent_home.consent.signed_record import read_record, write_record
 from agent_home.home import Home
 from agent_home.store.machine_state import hold_home
 
-__all__ = ["LINK_MINUTES", "Visitor", "make_link", "sign_in", "sign_out", "visitor_of"]
+__all__ = ["LINK_MINUTES", "Visitor", "make_link", "sign_all_out", "sign_in", "sign_out", "visitor_of"]
 
 _RECORD = "page-access"
 #: How long a link can be followed, and a browser stays signed in.
 LINK_MINUTES = 15
 _STAY = timedelta(hours=12)
+#: Seconds that a page that ends waits for the home.
+_PARTING_S = 2.0
 #: Links and browsers that are remembered. The oldest go first.
 _MOST = 50
 
@@ -99,6 +101,18 @@ def sign_out(home: Home, cookie: str, now: datetime) -> None:
     with hold_home(home):
         links, visitors = _passes(home, now)
         _write(home, links, [one for one in visitors if one.digest != _digest(cookie)])
+
+
+def sign_all_out(home: Home, now: datetime) -> None:
+    """Let no cookie count any more. Links stay.
+
+    Raises:
+        Locked: another process held the home for two seconds.
+    """
+    with hold_home(home, _PARTING_S):
+        links, visitors = _passes(home, now)
+        if visitors:
+            _write(home, links, ())
 
 
 def _digest(secret: str) -> str:

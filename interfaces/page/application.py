@@ -21,6 +21,7 @@ from starlette.routing import Route
 from agent_home import clock
 from agent_home.errors import HomeError
 from agent_home.home import Home
+from agent_home.waiting import most_wait_s
 
 from ..indexing import index_changes
 from .access import Visitor, sign_in, sign_out, visitor_of
@@ -32,6 +33,8 @@ __all__ = ["page_problem", "page_routes"]
 
 _COOKIE, _LANGUAGE = "agent-home-page", "agent-home-language"
 _YEAR_S, _DAY_S = 365 * 86_400, 86_400
+#: Seconds that a person waits for another process to leave the home.
+_PATIENCE_S = 3.0
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
@@ -89,7 +92,11 @@ class _Page:
         """Return *handler* with the headers that every answer of the page has."""
 
         async def answered(request: Request) -> Response:
-            response = _with_headers(await handler(request))
+            waiting = most_wait_s.set(_PATIENCE_S)
+            try:
+                response = _with_headers(await handler(request))
+            finally:
+                most_wait_s.reset(waiting)
             chosen = request.query_params.get("lang", "")
             if chosen in LANGUAGES:
                 response.set_cookie(_LANGUAGE, chosen, max_age=_YEAR_S, httponly=True, samesite="strict", path="/page")

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from agent_home.visible import revealed
 
 from .language import LANGUAGES, translation
+from .seen import seen_of
 
 __all__ = ["POLICY", "STATIC", "StaticFile", "render", "static_file"]
 
@@ -68,6 +69,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters["shown"] = revealed
+    made.filters["seen"] = seen_of
     made.globals["static"] = _static_address
     return made
 

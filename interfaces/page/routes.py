@@ -10,11 +10,14 @@ from urllib.parse import quote
 
 from agent_home.home import Home
 from distill.review import queue
+from distill.review.decided_items import undoable
+from distill.review.queue import ReviewItem
 from distill.review.undo import undo
 
 from ..doctor.repair import repair
 from .checks import forget_checks, latest_checks
 from .language import Translate
+from .seen import require_seen
 from .views.entry import entry_view
 from .views.health import health_view
 from .views.memory import memory_view
@@ -86,22 +89,25 @@ def _search(home: Home, _now: datetime, given: Given, _: Translate) -> Any:
 
 def _accept(home: Home, person: str, now: datetime, form: Given) -> str:
     mode: Literal["as-is", "redacted"] = "redacted" if form.get("mode") == "redacted" else "as-is"
-    queue.accept(home, queue.find(home, form["item"], now), person=person, now=now, mode=mode)
+    queue.accept(home, _seen(home, now, form), person=person, now=now, mode=mode)
     return _next(form)
 
 
 def _reject(home: Home, person: str, now: datetime, form: Given) -> str:
-    queue.reject(home, queue.find(home, form["item"], now), person=person, now=now)
+    queue.reject(home, _seen(home, now, form), person=person, now=now)
     return _next(form)
 
 
 def _edit(home: Home, person: str, now: datetime, form: Given) -> str:
-    item = queue.find(home, form["item"], now)
+    item = _seen(home, now, form)
     queue.edit(home, item, form.get("text", ""), person=person, now=now)
     return f"/page/review?item={quote(item.id)}"
 
 
 def _undo(home: Home, person: str, now: datetime, form: Given) -> str:
+    decided = next((item for item in undoable(home, now) if item.id == form["item"]), None)
+    if decided is not None:
+        require_seen(decided, form.get("seen", ""))
     done = undo(home, form["item"], person=person, now=now)
     return f"/page/review?item={quote(done.item.id)}"
 
@@ -110,6 +116,13 @@ def _repair(home: Home, _person: str, now: datetime, _form: Given) -> str:
     repair(home, now)
     forget_checks(home)
     return "/page/health"
+
+
+def _seen(home: Home, now: datetime, form: Given) -> ReviewItem:
+    """Return the text that a form decides about, if it is the one that the person was shown."""
+    item = queue.find(home, form["item"], now)
+    require_seen(item, form.get("seen", ""))
+    return item
 
 
 def _next(form: Given) -> str:
@@ -131,9 +144,9 @@ VIEWS = (
     PageView("/page/health", "health.html", "health", _health),
 )
 ACTIONS = (
-    PageAction("/page/review/{item}/accept", _accept),
-    PageAction("/page/review/{item}/reject", _reject),
-    PageAction("/page/review/{item}/edit", _edit),
-    PageAction("/page/review/{item}/undo", _undo),
+    PageAction("/page/review/{item:path}/accept", _accept),
+    PageAction("/page/review/{item:path}/reject", _reject),
+    PageAction("/page/review/{item:path}/edit", _edit),
+    PageAction("/page/review/{item:path}/undo", _undo),
     PageAction("/page/health/repair", _repair),
 )

@@ -9,8 +9,11 @@ from collections.abc import Callable
 
 import uvicorn
 
+from agent_home import clock
+from agent_home.errors import HomeError
 from agent_home.home import Home
 
+from ..page.access import sign_all_out
 from .forwarding.command_runner import run_command
 from .forwarding.socket_place import socket_path
 from .http.activity import Activity
@@ -26,7 +29,10 @@ _GRACE_S = 5
 
 
 def serve_page(home: Home, *, ready: Callable[[str], None]) -> None:
-    """Serve the page of *home* on this machine's own address. *ready* gets host and port when it listens."""
+    """Serve the page of *home* on this machine's own address. *ready* gets host and port when it listens.
+
+    With the page its browsers are signed out: whoever takes the port next is sent their cookies.
+    """
     callers = Callers({str(socket_path(home.root)): home})
     config = uvicorn.Config(
         page_application(callers, Activity(0)), log_level="warning", access_log=False, lifespan="off", ws="none",
@@ -35,7 +41,12 @@ def serve_page(home: Home, *, ready: Callable[[str], None]) -> None:
     with _listening() as made:
         ready(local_address(made))
         threading.Thread(target=_warm_up, args=(home,), name="warm-up").start()
-        uvicorn.Server(config).run(sockets=[made])
+        try:
+            with contextlib.suppress(KeyboardInterrupt):  # a person ends the page so
+                uvicorn.Server(config).run(sockets=[made])
+        finally:
+            with contextlib.suppress(HomeError, OSError):
+                sign_all_out(home, clock.now())
 
 
 def local_address(listening: socket.socket) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from agent_home.errors import Locked
 from agent_home.lock import hold
-from agent_home.waiting import announce_wait
+from agent_home.waiting import announce_wait, most_wait_s, shortened
 from interfaces.cli.exit_codes import exit_code
 
 HOLDER = """
@@ -117,3 +117,16 @@ def test_a_wait_of_a_second_is_announced_once(tmp_path: Path) -> None:
     finally:
         announce_wait.reset(token)
     assert announced == ["waiting"]
+
+
+def test_a_shorter_wait_of_the_context_counts(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    token = most_wait_s.set(0.05)
+    try:
+        with holder(path), pytest.raises(Locked) as caught, hold(path, timeout_s=60):
+            pass
+        assert caught.value.waited_s == 0.05
+        assert shortened(0.01) == 0.01
+    finally:
+        most_wait_s.reset(token)
+    assert shortened(60) == 60

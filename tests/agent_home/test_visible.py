@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_home.visible import visible, visible_json, visible_line
+from agent_home.visible import revealed, visible, visible_json, visible_line
 
 HOSTILE = "a\x1b]0;x\x07\x9b2J\u202eb\u2028c\r\udcff\nmemory: all is well"
 
@@ -33,3 +34,19 @@ def test_json_holds_the_same_data_without_controls(text: str) -> None:
     shown = visible_json({"a": text + HOSTILE}, indent=1)
     assert json.loads(shown) == {"a": text + HOSTILE}
     assert obeyed(shown) == []
+
+
+@pytest.mark.parametrize(
+    "char",
+    ["\u034f", "\u115f", "\u17b5", "\u180b", "\u2800", "\u3164", "\ufe00", "\ufe0f", "\uffa0", "\U000e0100",
+     "\u200b", "\u202e", "\u2066", "\ufeff", "\u00ad", "\U000e0041", "\ue000", "\x1b", "\x00", "\r", "\ud800"],
+)  # fmt: skip
+def test_a_character_that_nobody_sees_is_shown(char: str) -> None:
+    assert revealed(f"a{char}b") == f"a{ascii(char)[1:-1]}b"
+    assert revealed(char) == ascii(char)[1:-1]
+
+
+def test_pictures_and_letters_of_all_scripts_stay() -> None:
+    text = "Zoë ❤\ufe0f 1\ufe0f\u20e3 ‼\ufe0f ©\ufe0e 文件，「好」 שלום مرحبا क्षि 🎉\tx\nnext"
+    assert revealed(text) == text
+    assert revealed("❤\ufe0f\ufe0f") == "❤\ufe0f\\ufe0f"

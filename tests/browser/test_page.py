@@ -27,7 +27,8 @@ def memory_of(home: Home) -> str:
 
 def statement(page: Page) -> str:
     """Return the text of the item that is shown."""
-    return str(page.locator(".card .statement").inner_text())
+    text: str = page.locator(".card .statement").inner_text()
+    return text
 
 
 def test_a_new_user_accepts_the_first_entry_within_a_minute(context: BrowserContext, home: Home) -> None:

@@ -21,7 +21,6 @@ from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from agent_home.backup.making import BackupProgress, BackupReport
-    from agent_home.backup.manifest import BackupRepository
     from agent_home.backup.restoring import RestoredHome
     from agent_home.backup.verification import VerifiedBackup
 
@@ -173,25 +172,28 @@ def _restored_lines(done: RestoredHome, *, dry_run: bool) -> Iterator[str]:
     if not manifest.own:
         yield "  The backup was made on another machine, or by another user. Consents and keys of that machine do not"
         yield "  count here: see `memory trust` and `memory review`. `memory guard scan --history` screens everything"
-    for name, address in manifest.remotes.items():
-        yield f"  The home had the remote {name}: {_remote_added(done.root, name, address)}"
-    left_out = {file.path for file in done.missing}
-    for place, repository in manifest.repositories.items():
-        if left_out.isdisjoint({f"{place}/.git", *(pack.path for pack in repository.packs)}):
-            yield from _repository_lines(done.root, repository)
+    addresses = list(_address_lines(done))
+    yield from addresses[:_MAX_LINES]
+    if len(addresses) > _MAX_LINES:
+        yield f"  and {len(addresses) - _MAX_LINES} more addresses. --json names them all"
     if not dry_run:
         yield f"Next: memory doctor --home {done.root}"
 
 
-def _repository_lines(home: Path, repository: BackupRepository) -> Iterator[str]:
-    """Yield how a person gives a repository inside the home the addresses that it had."""
-    place = repository.place
-    for name, address in repository.remotes.items():
-        yield f"  {place} had the remote {name}: {_remote_added(home / place, name, address)}"
-    if repository.url:
-        setting = f"submodule.{repository.name}.url"
-        words = shlex.join(["git", "-C", str(home / repository.of), "config", setting, repository.url])
-        yield f"  {place} is a submodule from {repository.url}: {words}"
+def _address_lines(done: RestoredHome) -> Iterator[str]:
+    """Yield how a person gives the home, and the repositories inside it, the addresses that they had."""
+    manifest, left_out = done.manifest, {file.path for file in done.missing}
+    for name, address in manifest.remotes.items():
+        yield f"  The home had the remote {name}: {_remote_added(done.root, name, address)}"
+    for place, repository in manifest.repositories.items():
+        if not left_out.isdisjoint({f"{place}/.git", *(pack.path for pack in repository.packs)}):
+            continue
+        for name, address in repository.remotes.items():
+            yield f"  {place} had the remote {name}: {_remote_added(done.root / place, name, address)}"
+        if repository.url:
+            setting = f"submodule.{repository.name}.url"
+            words = ["git", "-C", str(done.root / repository.of), "config", setting, repository.url]
+            yield f"  {place} is a submodule from {repository.url}: {shlex.join(words)}"
 
 
 def _remote_added(root: Path, name: str, address: str) -> str:

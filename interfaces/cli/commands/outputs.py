@@ -17,6 +17,7 @@ from agent_home.visible import revealed
 from ...answers import content_answer, output_answer, output_stats_answer, pruned_answer
 from ...counts import counted
 from ..columns import cells, fitted, wrapped
+from ..completion import outputs as completed_outputs
 from ..invocation import Invocation, home_command
 from ..progress import ProgressMeter
 from ..render import line_width
@@ -93,7 +94,7 @@ def log(
         ("Print the second chunk", "memory fetch mem-20260123-123456-abcd1234 --chunk 1"),
     ),
 )
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=completed_outputs)
 @click.option("--summary-only", is_flag=True, help="Print the summary instead of the content.")
 @click.option("--chunk", "number", type=int, metavar="N", help="Print this chunk alone. The first is 0.")
 @click.option("--raw", is_flag=True, help="Print the bytes on a terminal, too, which may obey them.")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 __all__ = ["edited"]
@@ -24,6 +28,17 @@ def edited(name: str, text: str) -> str:
         ClickException: the editor could not be started, or failed.
     """
     given = text.strip("\n")
-    changed = click.edit(f"{given}\n\n{_NOTE.format(name=name)}", extension=".md")
+    with _interrupts_for_the_editor():
+        changed = click.edit(f"{given}\n\n{_NOTE.format(name=name)}", extension=".md")
     kept = (changed or "").split(_RULER, 1)[0].strip()
     return "" if kept == given.strip() else kept
+
+
+@contextmanager
+def _interrupts_for_the_editor() -> Iterator[None]:
+    """Leave Ctrl-C to the editor: the terminal sends its signal to both, and the session would end below the editor."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)  # a program that is started does not inherit it
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

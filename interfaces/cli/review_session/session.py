@@ -60,6 +60,8 @@ class ReviewSession:
     _drafts: dict[str, str] = field(default_factory=dict)
     _left: set[str] = field(default_factory=set)
     _wanted: str = ""
+    _waiting: list[ReviewItem] = field(default_factory=list)
+    _is_old: bool = False
 
     @property
     def changed_home(self) -> bool:
@@ -74,10 +76,13 @@ class ReviewSession:
             KeyboardInterrupt: the person pressed Ctrl-C. Every decision made before is complete.
         """
         from distill.review.deciders import require_person
-        from distill.review.queue import waiting
 
         self.person = require_person(self.home, self.person)
-        waits = len(waiting(self.home, self.clock()))
+        self._read_queue()
+        waits = len(self._waiting)
+        if not waits:
+            _say("Nothing waits for a decision. `memory review undo` takes the last one back.")
+            return
         _say(f"{counted(waits, 'text waits', 'texts wait')} for a decision. You decide as {self.person}. Keys: ?")
         try:
             while (item := self._next()) is not None and self._ask(item):
@@ -89,12 +94,19 @@ class ReviewSession:
 
     def _next(self) -> ReviewItem | None:
         """Return the text that an undo brought back, or else the oldest one that was not skipped."""
-        from distill.review.queue import waiting
-
-        found = [item for item in waiting(self.home, self.clock()) if item.id not in self._skipped]
+        if self._is_old:
+            self._read_queue()
+        found = [item for item in self._waiting if item.id not in self._skipped]
         self._left = {item.id for item in found}
         wanted, self._wanted = self._wanted, ""
         return next((item for item in found if item.id == wanted), found[0] if found else None)
+
+    def _read_queue(self) -> None:
+        """Read what waits. A decision may change more than its own text, so this is done again after each."""
+        from distill.review.queue import waiting
+
+        self._waiting = waiting(self.home, self.clock())
+        self._is_old = False
 
     def _ask(self, item: ReviewItem) -> bool:
         """Show *item* and take keys until it is left. Return whether the session goes on."""
@@ -125,6 +137,7 @@ class ReviewSession:
             "s": lambda: self._skip(item),
             "u": self._undo,
         }
+        self._is_old = self._is_old or key != "s"
         try:
             return actions[key]()
         except NoSuchProposal:
@@ -203,11 +216,15 @@ class ReviewSession:
 
     def _note(self, outcome: ReviewOutcome) -> None:
         """Count a decision and say what it did."""
+        from distill.review.decided_items import undoable
+
         self.counts[outcome.action] += 1
         self._decided.append(outcome.item.id)
         commit = f", commit {outcome.commit[:7]}" if outcome.commit else ""
         entry = f" as [{outcome.entry}]" if outcome.entry and not outcome.item.ends else ""
-        _say(f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}")
+        kept = any(item.id == outcome.item.id for item in undoable(self.home, self.clock()))
+        final = "" if kept else ". This cannot be undone"
+        _say(f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}{final}")
         if outcome.action == "edited":
             for spans in diff_spans([revealed(line) for line in outcome.diff], marked=not with_colours()):
                 _write(wrapped_spans(spans, line_width()))
@@ -241,10 +258,10 @@ class ReviewSession:
         return details(item, grounds, diff, _layout())
 
     def _sum_up(self) -> None:
-        from distill.review.queue import waiting
-
+        if self._is_old:
+            self._read_queue()
         told = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
-        left = len(waiting(self.home, self.clock()))
+        left = len(self._waiting)
         still = counted(left, "text still waits", "texts still wait") if left else "Nothing waits any more"
         _say(f"{told or 'Nothing was decided'}. {still}.")
 

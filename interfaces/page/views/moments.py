@@ -9,6 +9,9 @@ from agent_home.home import Home
 
 __all__ = ["commit_at"]
 
+#: Git reads dates of these years. Of others it takes the present.
+_FIRST_YEAR, _LAST_YEAR = 1971, 2098
+
 
 def commit_at(home: Home, named: str) -> str:
     """Return the hash of the commit that *named* means, or an empty string for an empty one.
@@ -25,5 +28,8 @@ def commit_at(home: Home, named: str) -> str:
         return history.resolve(home.root, named)
     if day is None:
         return ""
-    found = history.query(home.root, "rev-list", "-1", f"--before={day.isoformat()}T23:59:59", "HEAD").strip()
+    if day.year > _LAST_YEAR:
+        return history.resolve(home.root, "HEAD")
+    before = f"--before={day.isoformat()}T23:59:59"
+    found = history.query(home.root, "rev-list", "-1", before, "HEAD").strip() if day.year >= _FIRST_YEAR else ""
     return found or history.query(home.root, "rev-list", "--max-parents=0", "HEAD").split()[0]

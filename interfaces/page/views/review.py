@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_home.documents.placement import as_entry
+from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.store.lineage import CitedTurn, cited_turns
 from distill.errors import DistillError
@@ -134,7 +135,7 @@ def _change(home: Home, item: ReviewItem) -> tuple[tuple[TextPart, ...], str]:
     """Return the change that accepting *item* would make to its file, and why it cannot be accepted."""
     try:
         diff = queue.plan(home, item).diff
-    except (DistillError, OSError) as error:
+    except (DistillError, HomeError, OSError) as error:
         return (), " ".join(str(error).split())
     old, new = (_lines(diff, sign) for sign in ("-", "+"))
     return word_diff(old, new), ""

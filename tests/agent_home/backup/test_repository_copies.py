@@ -122,12 +122,12 @@ def test_what_reaches_out_of_the_home_is_not_read(
     run_git(tmp_path, "init", "-q", "-b", "main", str(secret))
     commit(secret, "Blue Heron\n")
     projects = home.root / "Projects"
-    for name in ("link", "pointer", "objects", "refs", "tree", "alternates", "pipe", "head", "climbing"):
+    for name in ("link", "pointer", "objects", "refs", "tree", "alternates", "pipe", "head", "climbing", "packed"):
         (projects / name).mkdir()
     (projects / "link/.git").symlink_to(secret / ".git")
     (projects / "pointer/.git").write_text(f"gitdir: {secret}/.git\n")
     (projects / "climbing/.git").write_text(f"gitdir: ../../.git/modules/../../../{secret.name}/.git\n")
-    for name in ("objects", "refs", "alternates", "pipe", "head"):
+    for name in ("objects", "refs", "alternates", "pipe", "head", "packed"):
         run_git(projects / name, "init", "-q", "-b", "main")
     shutil.rmtree(projects / "objects/.git/objects")
     (projects / "objects/.git/objects").symlink_to(secret / ".git/objects")
@@ -135,6 +135,11 @@ def test_what_reaches_out_of_the_home_is_not_read(
     (projects / "refs/.git/refs").symlink_to(secret / ".git/refs")
     (projects / "alternates/.git/objects/info/alternates").write_text(f"{secret}/.git/objects\n")
     (projects / "alternates/.git/refs/heads/main").write_text(run_git(secret, "rev-parse", "HEAD") + "\n")
+    secret_id = run_git(secret, "rev-parse", "HEAD")
+    run_git(secret, "repack", "-q", "-a", "-d")
+    for path in (secret / ".git/objects/pack").iterdir():
+        (projects / "packed/.git/objects/pack" / path.name).symlink_to(path)
+    (projects / "packed/.git/refs/heads/main").write_text(secret_id + "\n")
     os.mkfifo(projects / "pipe/.git/refs/heads/main")
     (projects / "head/.git/HEAD").write_text("ref: ../../../MEMORY.md\n")
     projects.joinpath("tree").rmdir()
@@ -169,13 +174,14 @@ def test_repositories_without_number_are_bounded(
 ) -> None:
     monkeypatch.setattr(manifest, "MOST_REPOSITORIES", 3)
     monkeypatch.setattr(inner_repositories, "MOST_REPOSITORIES", 3)
-    run_git(home.root, "init", "-q", "Projects/r0")
-    for number in range(1, 6):
-        shutil.copytree(home.root / "Projects/r0", home.root / f"Projects/r{number}")
+    run_git(home.root, "init", "-q", "Projects/a/r0")
+    for number in range(1, 4):
+        shutil.copytree(home.root / "Projects/a/r0", home.root / f"Projects/a/r{number}")
+    run_git(home.root, "init", "-q", "Projects/b")
     report = backup(home, target, now=now)
-    assert list(report.manifest.repositories) == ["Projects/r0", "Projects/r1", "Projects/r2"]
-    assert [item.path for item in report.unread] == ["Projects/r3/.git"]
-    assert "2 more" in report.unread[0].reason
+    assert list(report.manifest.repositories) == ["Projects/a/r0", "Projects/a/r1", "Projects/b"]
+    assert [item.path for item in report.unread] == ["Projects/a/r2/.git"]
+    assert "1 more" in report.unread[0].reason
 
 
 def test_a_backup_of_a_repository_full_of_traps_runs_nothing(
@@ -231,3 +237,17 @@ def test_a_head_that_names_nothing_keeps_nothing_else_from_being_copied(
     assert report.manifest.repositories == before
     fresh = backup(home, target.with_name("fresh"), now=now)
     assert fresh.manifest.repositories == {}
+
+
+@pytest.mark.parametrize("lost", ["HEAD", "config"])
+def test_a_git_folder_that_lost_a_file_keeps_its_earlier_copy(
+    home: Home, target: Path, tmp_path: Path, now: datetime, lost: str
+) -> None:
+    put(home, "submodule", tmp_path / "elsewhere")
+    before = backup(home, target, now=now).manifest.repositories
+    file = home.root / ".git/modules" / ORION / lost
+    file.unlink()
+    report = backup(home, target, now=now)
+    assert [item.path for item in report.unread] == [f"{ORION}/.git"]
+    assert "earlier copy" in report.unread[0].reason
+    assert report.manifest.repositories == before

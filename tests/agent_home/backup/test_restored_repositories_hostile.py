@@ -194,3 +194,14 @@ def test_files_that_look_like_a_repository_are_none_to_git(
     again = restore_home(target, tmp_path / "again").root
     assert run_git(again / "Projects/x", "rev-parse", "--absolute-git-dir") == str(again / ".git/modules/x")
     assert not mark.exists()
+
+
+def test_an_end_of_a_shallow_history_that_is_not_there_does_no_harm(
+    home: Home, target: Path, tmp_path: Path, now: datetime, forge: Forge
+) -> None:
+    put(home, "clone", tmp_path / "elsewhere")
+    backup(home, target, now=now)
+    forge({"shallow": "1" * 40})
+    again = restore_home(target, tmp_path / "again").root
+    assert run_git(again / ORION, "log", "--format=%s") == "Start"
+    assert sharing_problems(Home(again)) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_home.documents.entry import Entry
-from agent_home.errors import HistoryError
+from agent_home.errors import HistoryError, NoSuchRevision
 from agent_home.git import commits, history
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
@@ -120,3 +120,9 @@ def test_before_the_first_commit_there_is_no_head_and_no_history(tmp_path: Path)
     assert history.head(tmp_path) == ""
     assert history.entry_history(tmp_path, "KD-7F3A") == []
     commits.init(tmp_path)
+
+
+@pytest.mark.parametrize("revision", ["^HEAD", "--all", "HEAD:MEMORY.md", "no\0where"])
+def test_a_revision_that_is_no_commit_is_refused(home: Home, revision: str) -> None:
+    with pytest.raises(NoSuchRevision):
+        history.resolve(home.root, revision)

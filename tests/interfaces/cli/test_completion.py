@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete
+from click.testing import CliRunner
 
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
@@ -86,6 +87,8 @@ def test_ids_are_offered_where_a_command_takes_them(offered: Offered, full_home:
     assert offered("restore", "") == ["LL-0009"]
     assert offered("review", "accept", "") == offered("review", "show", "") == [quarantined, "KD-0003"]
     assert offered("review", "undo", "") == ["KD-0004"]
+    stored = CliRunner().invoke(cli, ["log", "All 42 tests passed", "--home", str(full_home.root), "--json"])
+    assert offered("fetch", "mem") == [json.loads(stored.stdout)["id"]]
     assert offered("close", "") == offered("prompt", "--resume", "s") == ["s-1"]
 
 

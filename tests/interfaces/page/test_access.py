@@ -12,7 +12,7 @@ import pytest
 
 from agent_home.consent.signed_record import write_record
 from agent_home.home import Home
-from interfaces.page.access import LINK_MINUTES, Visitor, make_link, sign_in, sign_out, visitor_of
+from interfaces.page.access import LINK_MINUTES, Visitor, make_link, sign_all_out, sign_in, sign_out, visitor_of
 
 
 def record(home: Home) -> Path:
@@ -135,3 +135,11 @@ def test_each_browser_has_a_form_key_of_its_own(home: Home, now: datetime) -> No
 @pytest.mark.parametrize("key", ["", "k", "key ", "KEY", "\ud800", "ключ", "key\0"])
 def test_no_other_key_is_the_browsers_own(key: str) -> None:
     assert not Visitor(person="Kim", form_key="key").owns(key)
+
+
+def test_all_are_signed_out_and_links_stay(home: Home, now: datetime) -> None:
+    cookies = [sign_in(home, make_link(home, "Kim", now), now) for _ in range(2)]
+    secret = make_link(home, "Kim", now)
+    sign_all_out(home, now)
+    assert [visitor_of(home, cookie, now) for cookie in cookies] == [None, None]
+    assert sign_in(home, secret, now)

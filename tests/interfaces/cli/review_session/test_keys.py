@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
@@ -39,7 +38,7 @@ def test_an_interrupt_waits_for_the_end_of_a_decision(by: str) -> None:
         if by == "key":
             terminal.press("\x03", after="")
         else:
-            os.kill(terminal.process, signal.SIGINT)
+            terminal.process.send_signal(signal.SIGINT)
         assert terminal.end().strip().splitlines() == ["ended with 0", "interrupted"]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +19,7 @@ from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
+from distill.review.decided_items import undoable
 from distill.review.queue import waiting
 from tests.agent_home.test_visible import obeyed
 from tests.pseudo_terminal import PseudoTerminal
@@ -234,3 +238,60 @@ def test_nothing_that_a_terminal_obeys_comes_through(home: Home, proposals: list
     terminal.end()
     assert "\\x1b]0;owned\\x07\\x9b2J\\u202e on Monday" in terminal.text
     assert obeyed(terminal.text.replace("\r\n", "\n")) == []
+
+
+def test_a_session_without_anything_to_decide_says_so(home: Home, session: Session) -> None:
+    terminal = session()
+    assert terminal.end().startswith("Nothing waits for a decision.")
+    assert terminal.exit_code == 0
+
+
+def test_an_interrupt_during_a_decision_leaves_it_complete(
+    home: Home, proposals: list[str], session: Session, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    slow = f"case \"$*\" in *fast-import*) echo x > '{begun}'; sleep 1;; esac"
+    program.write_text(f'#!/bin/sh\n{slow}\nexec {shutil.which("git")} "$@"\n', "utf-8")
+    program.chmod(0o755)
+    terminal = session(PATH=f"{program.parent}:{os.environ['PATH']}")
+    terminal.press("a", after=QUESTION)
+    until = time.monotonic() + 20
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    terminal.press("\x03", after="")
+    assert "1 accepted. 2 texts still wait." in terminal.end()
+    assert terminal.exit_code == 130
+    now = datetime.fromisoformat(NOW)
+    assert proposals[0] in memory(home)
+    assert [item.id for item in waiting(home, now)] == proposals[1:]
+    assert [item.id for item in undoable(home, now)] == proposals[:1]
+    assert git(home, "status", "--porcelain") == ""
+
+
+def test_an_interrupt_in_the_editor_is_for_the_editor(
+    home: Home, proposals: list[str], session: Session, tmp_path: Path
+) -> None:
+    script = (
+        "import time\n"
+        "try:\n    print('editing', flush=True)\n    time.sleep(20)\n"
+        "except KeyboardInterrupt:\n    path.write_text(path.read_text().replace('Monday', 'Friday'))\n"
+    )
+    terminal = session(EDITOR=fake_editor(tmp_path, script), VISUAL="")
+    terminal.press("e", after=QUESTION)
+    terminal.press("\x03", after="editing")
+    assert "edited" in terminal.press("q", after=QUESTION)
+    assert "1 edited. 3 texts still wait." in terminal.end()
+    assert terminal.exit_code == 0
+
+
+def test_a_decision_that_cannot_be_undone_says_so(home: Home, now: datetime, session: Session) -> None:
+    said = Message(session="s-1", id="m1", ts="2026-11-20T10:00:00", role="tool", content=f"{ATTACK} Else fine.")
+    transcript.append(home, "s-1", [said], actor="import", now=now)
+    terminal = session()
+    terminal.press("a", after=QUESTION)
+    terminal.press("y", after="y/N ")
+    shown = terminal.end()
+    assert "This cannot be undone" in " ".join(shown.split())
+    assert shown.endswith("1 accepted. Nothing waits any more.\n")
