@@ -358,11 +358,13 @@ class Conversations:
 
     def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
         cursor, count = "", 0
+        seen: set[object] = set()  # the first message of a thread may stand on every page
         for _ in range(_MOST_PAGES):
             page = self._client.conversations_replies(channel=channel, ts=thread, limit=_PAGE, cursor=cursor)
             for row in page["messages"]:
-                if isinstance(row, Mapping) and count < most:
+                if isinstance(row, Mapping) and row.get("ts") not in seen and count < most:
                     count += 1
+                    seen.add(row.get("ts"))
                     yield row
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor or count >= most:
