@@ -33,7 +33,7 @@ from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_
 from .record import SlackRecord, SlackThread
 from .responder import ThreadLine
 
-__all__ = ["Conversations", "NoRoom", "Workspace", "session_of"]
+__all__ = ["CaughtUp", "Conversations", "NoRoom", "Workspace", "session_of"]
 
 #: Lines of a thread that a responder gets, the newest ones.
 _MOST_LINES = 100
@@ -61,6 +61,14 @@ class Workspace:
     agent: str
     bot: str = ""
     owner: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """The ids of messages that were withdrawn when a thread was compared: of *deleted* ones, and before an edit."""
+
+    deleted: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 def session_of(workspace: Workspace, channel: str, thread: str) -> str:
@@ -167,10 +175,10 @@ class Conversations:
         fresh = {turn.start for turn in parts.fresh(thread.session, turns)}
         return {turn.message.id for turn in turns if turn.start not in fresh}
 
-    def catch_up(self, thread: SlackThread) -> tuple[str, ...]:
+    def catch_up(self, thread: SlackThread) -> CaughtUp:
         """Compare the transcript with the thread in Slack, and bring in what events did not bring.
 
-        Return the ids of withdrawn messages. Messages of others are left out while too many of theirs wait.
+        Messages of others are left out while too many of theirs wait.
 
         Raises:
             SlackClientError, OSError: Slack gave no answer, so nothing is known.
@@ -182,16 +190,17 @@ class Conversations:
         found = [message for row in rows if (message := written_by(row, thread.channel)) is not None]
         kept = self._kept(thread, found)
         known = self._stored_bases(thread)
-        gone: list[str] = []
+        deleted: list[str] = []
+        edited: list[str] = []
         if whole:
-            gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
+            deleted += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
         for message in kept:
             if message.edited and self._version_id(message) not in known:
                 change = ChangedMessage(
                     channel=message.channel, thread=message.thread, ts=message.ts, at=message.edited, now=message
                 )
                 with suppress(NoRoom):
-                    gone += self.change(thread, change)
+                    edited += self.change(thread, change)
         stored = set(known.values())
         fresh = [one for one in kept if not one.edited and self.message_id(one.channel, one.ts) not in stored]
         if fresh:
@@ -201,7 +210,7 @@ class Conversations:
                 own = [one for one in fresh if one.user == self.workspace.owner]
                 if own:
                     self._append(thread, own)
-        return tuple(gone)
+        return CaughtUp(deleted=tuple(deleted), edited=tuple(edited))
 
     def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
         """Return the messages of the thread in Slack. A thread of which nothing is left has none."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from agent_home.audience import Audience
@@ -129,7 +129,7 @@ class SlackDoor:
             try:
                 closed = self._conversations.closed_ids(thread)
                 gone = self._conversations.change(thread, change)
-                self.ask_about(thread, closed.intersection(gone) if change.now is None else set())
+                self.ask_about(thread, closed.intersection(gone), how="edited" if change.now else "deleted")
             except _MEMORY_ERRORS as error:
                 LOGGER.warning("a change of a message was not kept (%s)", type(error).__name__)
 
@@ -148,14 +148,14 @@ class SlackDoor:
         """Return the answer to the slash command."""
         return self.commands.run(text, user=user, channel=channel)
 
-    def ask_about(self, thread: SlackThread, ids: set[str]) -> None:
-        """Let the owner decide about the entries of messages that were deleted after they became memory.
+    def ask_about(self, thread: SlackThread, ids: set[str], *, how: Literal["deleted", "edited"] = "deleted") -> None:
+        """Let the owner decide about the entries of messages that were changed after they became memory.
 
         Raises:
             HomeError: it could not be asked.
         """
         if ids:
-            ask_about_withdrawn(self._agent.home, thread.session, ids, now=present())
+            ask_about_withdrawn(self._agent.home, thread.session, ids, now=present(), how=how)
 
     @contextmanager
     def turn_of(self, session: str) -> Iterator[None]:
@@ -190,7 +190,7 @@ class SlackDoor:
 
     def _answer_command(self, message: SlackMessage, command: str) -> None:
         thread = message.thread if message.thread != message.ts else ""
-        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread)
+        text = self.commands.run(command, user=message.user, channel=message.channel, thread=thread, ts=message.ts)
         try:
             if message.direct:  # nobody else is there, and Slack shows no other kind of answer in an assistant's thread
                 self._delivery.post(message.channel, message.thread, text, allowed=None)

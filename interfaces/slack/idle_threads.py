@@ -90,8 +90,9 @@ class IdleThreads:
         """Compare the thread with Slack. Return whether it may be closed now."""
         try:
             closed = self._conversations.closed_ids(thread)
-            gone = self._conversations.catch_up(thread)
-            self._door.ask_about(thread, closed.intersection(gone))
+            done = self._conversations.catch_up(thread)
+            self._door.ask_about(thread, closed.intersection(done.deleted))
+            self._door.ask_about(thread, closed.intersection(done.edited), how="edited")
         except HomeError as error:
             LOGGER.warning("a thread was not compared with Slack (%s)", type(error).__name__)
             return self._clock() - thread.active >= self._idle_s + _PATIENCE_S

@@ -32,6 +32,8 @@ _LINK = re.compile(
     r"/archives/(?P<channel>[A-Z0-9]+)/p(?P<seconds>\d{9,11})(?P<rest>\d{6})(?:\?\S*thread_ts=(?P<ts>[\d.]+))?"
 )
 _APPLY = re.compile(r"\s+--?apply\s*\Z")
+#: Seconds by which the clocks of Slack and of this machine may differ. What was written then counts as off.
+_CLOCKS_S = 5.0
 _MOST_SHOWN, _MOST_CHARS = 25, 300
 _HELP = (
     "*`/memory`* shows and changes what I remember. In a thread, write `!memory` instead.\n"
@@ -45,12 +47,13 @@ _HELP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AskedCommand:
-    """A command: its words behind the name, who asks, and where."""
+    """A command: its words behind the name, who asks, and where. *ts* is its time stamp, if it is a message."""
 
     rest: str
     user: str
     channel: str
     thread: str
+    ts: str
 
 
 class MemoryCommand:
@@ -67,14 +70,14 @@ class MemoryCommand:
             "why": self._why, "remember": self._remember, "forget": self._forget, "off": self._off, "on": self._on,
         }  # fmt: skip
 
-    def run(self, text: str, *, user: str, channel: str, thread: str = "") -> str:
-        """Return the answer to a command. *thread* is empty where it was not given in one."""
+    def run(self, text: str, *, user: str, channel: str, thread: str = "", ts: str = "") -> str:
+        """Return the answer to a command. *thread* and *ts* are empty where it was no message of a thread."""
         name, _, rest = text.strip().partition(" ")
         command = self._commands.get(name.strip().lower())
         if command is None:
             return _HELP
         try:
-            return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread))
+            return command(_AskedCommand(rest=rest.strip(), user=user, channel=channel, thread=thread, ts=ts))
         except (HomeError, DistillError, RecallError, OSError, ValueError) as error:
             if self._is_owner(user):
                 return f"That did not work: {error}"
@@ -152,7 +155,8 @@ class MemoryCommand:
         return f"Erased from {len(done.before)} places{history}"
 
     def _off(self, asked: _AskedCommand) -> str:
-        self._record.switch_off(asked.channel, asked.thread, by=asked.user, since=f"{time.time():.6f}")
+        since = asked.ts or f"{time.time() - _CLOCKS_S:.6f}"
+        self._record.switch_off(asked.channel, asked.thread, by=asked.user, since=since)
         where = "this thread" if asked.thread else "this channel"
         return (
             f"Memory is off in {where}. From now on I keep nothing of it and answer without memory. "
@@ -165,7 +169,7 @@ class MemoryCommand:
             return "Memory is on here"
         if not (self._is_owner(asked.user) or {asked.user} == {period.by for period in periods}):
             return "My owner, or whoever switched memory off, can switch it on again"
-        self._record.switch_on(asked.channel, asked.thread, until=f"{time.time():.6f}")
+        self._record.switch_on(asked.channel, asked.thread, until=asked.ts or f"{time.time():.6f}")
         return "Memory is on again. What was said meanwhile is not kept"
 
     # ------------------------------------------------------------------------------------------------- private

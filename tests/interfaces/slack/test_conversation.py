@@ -9,7 +9,7 @@ import pytest
 from agent_home.home import Home
 from agent_home.store import transcript
 from interfaces.slack.app import SlackSetup, slack_client
-from interfaces.slack.conversation import Conversations, NoRoom, Workspace, session_of
+from interfaces.slack.conversation import CaughtUp, Conversations, NoRoom, Workspace, session_of
 from interfaces.slack.message import SlackMessage
 from interfaces.slack.record import SlackThread, slack_record
 from tests.interfaces.slack.slack_server import AGENT, MARA, OWNER, TEAM, SlackServer
@@ -44,9 +44,9 @@ def test_all_messages_of_a_long_thread_are_caught_up_once(
     slack: SlackServer, owned_home: Home, conversations: Conversations
 ) -> None:
     thread = begun(slack, conversations, 230)  # more than a page, and enough for every beginning of an id
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
     assert contents(owned_home, thread) == [f"message {number}" for number in range(230)]
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
     assert len(contents(owned_home, thread)) == 230
 
 
@@ -59,10 +59,10 @@ def test_edits_and_deletions_are_caught_up_once(
         slack.edit(PLACE, f"1764400000.{number:06d}", f"edited {number}")
     for number in range(2, 40, 2):
         slack.delete(PLACE, f"1764400000.{number:06d}")
-    gone = conversations.catch_up(thread)
-    assert len(gone) == 39
+    done = conversations.catch_up(thread)
+    assert (len(done.edited), len(done.deleted)) == (20, 19)
     assert contents(owned_home, thread) == ["message 0", *(f"edited {number}" for number in range(1, 40, 2))]
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
 
 
 def test_while_too_many_texts_wait_only_the_owner_is_kept(

@@ -128,6 +128,20 @@ def test_an_event_that_comes_after_the_closing_reaches_memory_with_the_next_one(
     assert "Postgres" in read_text(owned_home.root / MEMORY)
 
 
+def test_an_edit_after_the_closing_replaces_the_entry_or_waits_for_the_owner(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    thread = talk(slack, DIRECT, DECISION)
+    settled(bot, 1)
+    assert len(idle(bot)) == 1
+    event = slack.edit(DIRECT, thread, "Let us talk about the office.")
+    slack.send(event)
+    wait_for(lambda: bool(waiting(owned_home, NOW)))
+    [item] = waiting(owned_home, NOW)
+    assert "edited" in str(item)
+    assert "Postgres" in read_text(owned_home.root / MEMORY)
+
+
 def test_a_thread_is_not_closed_while_slack_does_not_answer(slack: SlackServer, bot: SlackBot) -> None:
     talk(slack, DIRECT, DECISION)
     settled(bot, 1)
