@@ -29,6 +29,8 @@ SCOPES: Mapping[str, str] = {
     "mpim:read": "who is in a group message",
     "users:read": "names, and who is a guest",
 }
+_ANOTHER_APP = "SLACK_BOT_TOKEN must be the bot token of the app"
+_UNREACHED = "Slack was not reached, so no token was checked. Look at the network of this machine"
 _EVENTS = (
     "app_mention", "assistant_thread_context_changed", "assistant_thread_started", "message.channels",
     "message.groups", "message.im", "message.mpim",
@@ -82,7 +84,9 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
     try:
         said = client.auth_test()
     except CALL_ERRORS as error:
-        return CheckedApp(problems=(f"auth.test: {_reason(error)}. SLACK_BOT_TOKEN must be the bot token of the app",))
+        return CheckedApp(
+            problems=(f"auth.test: {_reason(error)}. {_UNREACHED if isinstance(error, OSError) else _ANOTHER_APP}",)
+        )
     problems = []
     granted = {scope.strip() for scope in str(_header(said, "x-oauth-scopes")).split(",") if scope.strip()}
     problems += [
@@ -98,9 +102,9 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
             client.apps_connections_open(app_token=app_token)
         except CALL_ERRORS as error:
             usable = False
+            advice = "Switch socket mode on, and give SLACK_APP_TOKEN the scope connections:write"
             problems.append(
-                f"apps.connections.open: {_reason(error)}. Switch socket mode on, and give SLACK_APP_TOKEN the scope "
-                "connections:write"
+                f"apps.connections.open: {_reason(error)}. {_UNREACHED if isinstance(error, OSError) else advice}"
             )
     return CheckedApp(
         team=str(said.get("team_id") or ""), team_name=str(said.get("team") or ""),
@@ -118,4 +122,4 @@ def _header(response: Any, name: str) -> str:
 def _reason(error: Exception) -> str:
     response = getattr(error, "response", None)
     said = response.get("error") if response is not None and hasattr(response, "get") else None
-    return str(said or type(error).__name__)
+    return str(said or getattr(error, "reason", "") or type(error).__name__)

@@ -17,6 +17,8 @@ from starlette.types import ASGIApp
 from agent_home.git.history import query
 from agent_home.home import Home
 from agent_home.screening.review_ledger import decisions
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
 from distill.review import queue
 from distill.review.queue import ReviewItem, waiting
 from interfaces.api import AgentHome
@@ -284,6 +286,34 @@ def test_views_show_a_commit_and_a_day(browser: Browser, home: Home, now: dateti
     assert "first fact" in browser.read("/page/prompt", at=first).text
     assert "second fact" not in browser.read("/page/prompt", at=first).text
     assert "Difference" in browser.read("/page/prompt", at=first, other_at="HEAD").text
+
+
+def test_a_comparison_sums_up_and_leaves_equal_parts_without_a_difference(browser: Browser, home: Home) -> None:
+    AgentHome(home).remember("The first fact is green.")
+    shown = browser.read("/page/prompt", other_at="HEAD~1")
+    rows = re.findall(
+        r"<tr><t[dh][^>]*>(SOUL|MEMORY|In all)</t[dh]>(.*?)</tr>", browser.get("/page/prompt", other_at="HEAD~1").text
+    )
+    differences = {name: re.findall(r"[+-]\d+", cells) for name, cells in rows}
+    assert differences["SOUL"] == []
+    assert [int(found) > 0 for name in ("MEMORY", "In all") for found in differences[name]] == [True, True]
+    assert "Compared: " in shown.text
+
+
+def test_a_held_back_text_takes_a_second_step_and_a_proposal_one(browser: Browser, filled: Home, now: datetime) -> None:
+    for kind, name in (("quarantine", "summary"), ("proposal", "button")):
+        shown = browser.read("/page/review", item=item_of(filled, kind, now).id)
+        assert [tag.name for tag in shown.tags if tag.attributes.get("data-key") == "a"] == [name]
+
+
+def test_a_speaker_is_named_behind_the_role(browser: Browser, home: Home, now: datetime) -> None:
+    for number, text in enumerate(("Blue paint.", ATTACK)):
+        said = Message(
+            session="s-1", id=f"m{number}", ts="2026-11-20T10:00:00", role="participant", name="Kim", content=text
+        )
+        transcript.append(home, "s-1", [said], actor="import", now=now)
+    assert "participant “Kim”" in browser.read("/page/search", words="blue paint").text
+    assert "participant “Kim”" in browser.read("/page/review").text
 
 
 def test_no_other_moment_is_shown(browser: Browser, home: Home) -> None:

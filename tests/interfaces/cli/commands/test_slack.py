@@ -135,3 +135,25 @@ def test_without_the_extra_the_error_names_it(home: Home, monkeypatch: pytest.Mo
     done = run(home, "--check")
     assert done.exit_code != 0
     assert "pip install 'agent-home[slack]'" in done.output
+
+
+def test_an_address_that_slack_cannot_call_is_refused(home: Home) -> None:
+    for options in (["--manifest", "--url", "http://bot.example/x"], ["--manifest", "--url", "none"]):
+        done = run(home, *options)
+        assert (done.exit_code, "https://" in done.output) == (2, True)
+    assert "--manifest" in run(home, "--url", "https://bot.example/slack/events").output
+
+
+@pytest.mark.parametrize(("name", "token"), [("SLACK_BOT_TOKEN", "xapp-1"), ("SLACK_APP_TOKEN", "xoxb-1")])
+def test_swapped_tokens_are_named(home: Home, name: str, token: str) -> None:
+    done = run(home, "--check", **{name: token})
+    assert done.exit_code != 0
+    assert f"{name} has the other token" in done.output
+    assert token not in done.output
+
+
+def test_without_a_network_no_token_is_blamed(home: Home) -> None:
+    done = run(home, "--check", SLACK_API_URL="http://127.0.0.1:9/")
+    assert done.exit_code == 1
+    assert "Slack was not reached" in done.output
+    assert "must be the bot token" not in done.output
