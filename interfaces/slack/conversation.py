@@ -39,6 +39,8 @@ __all__ = ["CaughtUp", "Conversations", "NoRoom", "Workspace", "session_of"]
 _MOST_LINES = 100
 #: Messages of a thread that are compared with its transcript, and those that come in one page.
 _MOST_COMPARED, _PAGE = 2_000, 200
+#: Pages that are asked for. Slack may give shorter ones than asked.
+_MOST_PAGES = 50
 #: Seconds for which the name of a person is known.
 _NAMED_S = 3600.0
 _MOST_NAMES = 5_000
@@ -356,15 +358,18 @@ class Conversations:
 
     def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
         cursor, count = "", 0
-        while count < most:
+        seen: set[object] = set()  # the first message of a thread may stand on every page
+        for _ in range(_MOST_PAGES):
             page = self._client.conversations_replies(channel=channel, ts=thread, limit=_PAGE, cursor=cursor)
             for row in page["messages"]:
-                if isinstance(row, Mapping) and count < most:
+                if isinstance(row, Mapping) and row.get("ts") not in seen and count < most:
                     count += 1
+                    seen.add(row.get("ts"))
                     yield row
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
-            if not cursor:
+            if not cursor or count >= most:
                 return
+        raise ValueError("the thread has no end")  # what did not come is not gone
 
     def _line(self, row: Mapping[str, Any], channel: str) -> ThreadLine | None:
         """Return a message of a thread as a line. The agent's own messages are those of the assistant."""

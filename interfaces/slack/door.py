@@ -41,12 +41,12 @@ __all__ = ["LOGGER", "SlackDoor"]
 LOGGER = logging.getLogger("agent_home.slack")
 #: Errors of the home that a thread is told about.
 _MEMORY_ERRORS = (HomeError, AssemblerError, DistillError, RecallError, OSError, ValueError)
-#: Answers that are written at the same time, and messages of one thread that may wait for theirs.
-_WORKERS, _MOST_WAITING = 4, 3
+#: Answers that are written at the same time, and messages of one thread and of all that may wait for theirs.
+_WORKERS, _MOST_WAITING, _MOST_IN_ALL = 4, 3, 40
 #: Times that an answer is written for a channel whose readers change meanwhile.
 _TRIES = 2
 _STATUS = "is thinking..."
-_BUSY = "I am still at your earlier messages. I have kept this one, and do not answer it"
+_BUSY = "I am still at earlier messages, and do not answer this one"
 _CHANGED = "Who reads this channel changed while I wrote. Ask me again"
 _FAILED = "I cannot answer now"
 _SHOWN_OF_PROMPT = 200
@@ -210,7 +210,7 @@ class SlackDoor:
 
     def _submit(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         with self._guard:
-            full = self._waiting[thread.session] >= _MOST_WAITING
+            full = self._waiting[thread.session] >= _MOST_WAITING or self._waiting.total() >= _MOST_IN_ALL
             self._waiting[thread.session] += not full
         if full:
             self._say(message, _BUSY)

@@ -84,7 +84,7 @@ class IdleThreads:
             except OSError as error:
                 LOGGER.warning("a closing could not be promised (%s)", error.strerror)
                 return False
-            return self._keep(promised)
+        return self._keep(promised)  # while it is closed, what is said in the thread is kept
 
     def _caught_up(self, thread: SlackThread) -> bool:
         """Compare the thread with Slack. Return whether it may be closed now."""
@@ -102,6 +102,7 @@ class IdleThreads:
         return True
 
     def _keep(self, promised: PromisedClosing) -> bool:
+        before = self._record.thread(promised.session)
         try:
             keep_promise(self._home, promised)
         except (EmptySession, NoSuchSession):
@@ -109,5 +110,7 @@ class IdleThreads:
         except (HomeError, DistillError, OSError) as error:
             LOGGER.warning("a thread was not closed (%s). It is tried again", type(error).__name__)
             return False
-        self._record.change(promised.session, unclosed=False)
+        known = self._record.thread(promised.session)
+        if known is not None and before is not None and known.active == before.active:
+            self._record.change(promised.session, unclosed=False)
         return True

@@ -76,7 +76,7 @@ class PromptView:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What either prompt lacks, such as the search for one of the past."""
+        """Problems of either prompt, such as no search for one of the past."""
         return tuple(dict.fromkeys(problem for prompt in self.prompts for problem in prompt.degraded))
 
     @property

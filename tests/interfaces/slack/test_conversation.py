@@ -92,6 +92,21 @@ def test_a_message_that_comes_after_its_edit_was_caught_up_does_not_stand(
     assert contents(owned_home, thread) == ["message 0", "edited"]
 
 
+def test_a_thread_without_an_end_takes_nothing_back(
+    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = begun(slack, conversations, 3)
+    conversations.catch_up(thread)
+
+    def empty(**_given: object) -> dict[str, object]:
+        return {"messages": [], "response_metadata": {"next_cursor": "1"}}
+
+    monkeypatch.setattr(conversations._client, "conversations_replies", empty)
+    with pytest.raises(ValueError, match="has no end"):
+        conversations.catch_up(thread)
+    assert len(contents(owned_home, thread)) == 3
+
+
 def test_a_session_has_the_same_name_for_its_thread_alone() -> None:
     names = {
         session_of(Workspace(team=team, agent=AGENT), place, thread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from dataclasses import replace
 from typing import Any
@@ -343,6 +344,21 @@ def test_a_bot_that_was_started_for_a_group_shows_nobody_more(
     with connected(widest=Audience.group):
         answered(slack, DIRECT, slack.say(DIRECT, OWNER, "hello"))
     assert responder.questions[0].audience == "group"
+
+
+def test_a_thread_that_asks_too_much_is_told_so(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder, owned_home: Home
+) -> None:
+    go_on = threading.Event()
+    responder.before = lambda _question: go_on.wait(30.0)
+    thread = slack.say(DIRECT, OWNER, "0")
+    for number in range(1, 5):
+        slack.say(DIRECT, OWNER, str(number), thread=thread)
+    wait_for(lambda: sum("earlier messages" in text for text in slack.answers(DIRECT, thread)) == 2)
+    go_on.set()
+    wait_for(lambda: not bot.door._waiting)
+    assert len(responder.questions) == 3
+    assert len([m for m in kept(owned_home, bot, DIRECT, thread) if m.role == "user"]) == 5
 
 
 def test_bots_are_not_answered(slack: SlackServer, bot: SlackBot, responder: NotedResponder) -> None:

@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
 from agent_home.store import closings
@@ -14,7 +16,9 @@ from distill.close import close_all
 from distill.nightly import distill_home
 from distill.review.queue import waiting
 from interfaces.api import AgentHome
+from interfaces.kept_promises import keep_promise
 from interfaces.promised_closings import left_closings, promise
+from interfaces.slack import idle_threads
 from interfaces.slack.app import SlackBot
 from tests.conftest import NOW
 from tests.interfaces.slack.conftest import NotedBot
@@ -222,6 +226,27 @@ def test_three_chats_a_bot_and_a_nightly_run_share_one_home(
     memory = read_text(owned_home.root / MEMORY)
     assert [word in memory for word in ("bird0", "bird1", "bird2", "Postgres")] == [True] * 4
     assert closings.open_sessions(owned_home) == []
+
+
+def test_what_is_said_while_a_thread_is_closed_waits_for_the_next_closing(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = talk(slack, PUBLIC, "Let us talk about the office.")
+    settled(bot, 1)
+
+    def slowly(*args: Any) -> object:
+        done = keep_promise(*args)
+        slack.say(PUBLIC, OWNER, DECISION, thread=thread)
+        wait_for(lambda: bot.door._record.threads()[0].last_user == OWNER)
+        time.sleep(0.3)
+        return done
+
+    monkeypatch.setattr(idle_threads, "keep_promise", slowly)
+    assert len(idle(bot)) == 1
+    monkeypatch.undo()
+    assert bot.door._record.threads()[0].unclosed
+    assert len(idle(bot)) == 1
+    assert "Postgres" in read_text(owned_home.root / MEMORY)
 
 
 def test_a_closed_thread_that_goes_on_is_closed_again(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
