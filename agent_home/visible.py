@@ -23,6 +23,8 @@ _OBEYED = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u2
 _IN_TEXT = lazy_regex(f"[{_OBEYED}]|\\r(?!\\n)")
 _IN_LINE = lazy_regex(f"[{_OBEYED}\\r\\n]")
 
+#: Characters that Unicode does not call printed, and a person sees: line ends, tabs, and the blank of Chinese text.
+_SEEN = "\n\t\u3000"
 #: Characters of which Unicode says that they are printed, and no font prints anything for: fillers, and selectors.
 _UNSEEN = lazy_regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -72,7 +74,7 @@ def revealed(text: str) -> str:
     >>> print(revealed("ig\u200bnore"))
     ig\u200bnore
     """
-    shown = "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+    shown = "".join(char if char.isprintable() or char in _SEEN else ascii(char)[1:-1] for char in text)
     return _UNSEEN.sub(_unless_picture, shown)
 
 

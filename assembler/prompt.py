@@ -646,7 +646,9 @@ def _recall_line(
     elif not request.message.strip():
         reason = "no message"
     else:
-        reason = ". ".join(result.line.degraded) or ("nothing of it fits" if lines else "nothing found")
+        reason = ". ".join(result.line.degraded) or (
+            f"none of {len(lines)} passages found" if lines else "nothing found"
+        )
     action = "kept" if tokens else "dropped"
     return SectionLine(name=name, tokens=tokens, full_tokens=tokens, action=action, reason=reason)
 

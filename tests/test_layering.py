@@ -82,6 +82,8 @@ OWNED = {
     "prometheus_client": {"interfaces"},
     "mcp": {"interfaces"},
     "anthropic": {"interfaces"},
+    "slack_bolt": {"interfaces"},
+    "slack_sdk": {"interfaces"},
     "langgraph": {"interfaces"},
     "agents": {"interfaces"},
     "google": {"interfaces"},

@@ -34,6 +34,7 @@ class CitedTurn:
     ts: str = ""
     role: str = ""
     text: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,9 @@ def cited_turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
         if message is None:
             yield CitedTurn(source=source, found=False)
         else:
-            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)
+            yield CitedTurn(
+                source=source, found=True, ts=message.ts, role=message.role, text=message.content, name=message.name
+            )
 
 
 def _present(home: Home, entry_id: str) -> Lineage | None:

@@ -49,6 +49,7 @@ __all__ = [
     "session_name",
     "session_path",
     "sessions",
+    "whole_source",
     "withdrawal",
     "withdrawals",
 ]
@@ -246,7 +247,7 @@ def read_lines(path: Path, start: int = 0, *, withdrawn_too: bool = False) -> It
             if not line.endswith(b"\n"):
                 return
             message = _message(line)
-            if message is not None and gone and (message.id in gone or _PART.sub("", message.id) in gone):
+            if message is not None and gone and (message.id in gone or whole_source(message.id) in gone):
                 message = None
             yield message, at, at + len(line)
             at += len(line)
@@ -264,6 +265,15 @@ def withdrawal(row: Withdrawal) -> dict[str, Any]:
                 f"{text!r} cannot stand in a row that withdraws messages. Use letters, digits, '-' and '.'"
             )
     return {_WITHDRAWS: list(row.ids), "base": row.base, "at": row.at, "deleted": row.deleted}
+
+
+def whole_source(source: str) -> str:
+    """Return the id or address of the message from which an import took the part *source*, or *source* itself.
+
+    >>> whole_source("s#m-1:pasted"), whole_source("s#m-1")
+    ('s#m-1', 's#m-1')
+    """
+    return _PART.sub("", source)
 
 
 def withdrawals(path: Path) -> list[Withdrawal]:

@@ -253,9 +253,13 @@ def _is_archived(home: Home, entry_id: str) -> bool:
 
 
 def _refuse_changed(home: Home, proposal: Proposal) -> None:
-    """Raise ``NoSuchProposal`` when *proposal* changed since the person saw it. Call with the lock held."""
+    """Raise ``NoSuchProposal`` when *proposal* changed since the person saw it. Call with the lock held.
+
+    An acceptance of another process may be committed while its branch is still there.
+    """
     present = proposals.find(home, proposal.id)
-    if present is None or present.commit != proposal.commit:
+    accepted = decisions(home).approval_of(proposal.id, proposal.commit) is not None
+    if accepted or present is None or present.commit != proposal.commit:
         raise NoSuchProposal(proposal.id, proposals.pending_ids(home))
 
 

@@ -85,7 +85,7 @@ def _entries_of(path: Path) -> Iterator[_Named]:
 
 def _waiting_texts(root: Path) -> Iterator[_Named]:
     state, git = state_folder(root), git_folder(root)
-    for path in sorted((state / "quarantine").glob("*.json")):
+    for path in sorted((state / "quarantine").glob("q-*.json")):
         yield path.stem, "quarantine"
     if git is not None:
         yield from ((name, "proposal") for name in sorted(set(_proposals(git))))

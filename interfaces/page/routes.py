@@ -144,9 +144,9 @@ VIEWS = (
     PageView("/page/health", "health.html", "health", _health),
 )
 ACTIONS = (
-    PageAction("/page/review/{item}/accept", _accept),
-    PageAction("/page/review/{item}/reject", _reject),
-    PageAction("/page/review/{item}/edit", _edit),
-    PageAction("/page/review/{item}/undo", _undo),
+    PageAction("/page/review/{item:path}/accept", _accept),
+    PageAction("/page/review/{item:path}/reject", _reject),
+    PageAction("/page/review/{item:path}/edit", _edit),
+    PageAction("/page/review/{item:path}/undo", _undo),
     PageAction("/page/health/repair", _repair),
 )

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from slack_bolt import App, Assistant, BoltResponse
@@ -57,6 +58,8 @@ _MOST_WAIT_S = 60
 _LISTENERS = 8
 _MOST_BODY_BYTES = 1 << 20
 _GRACE_S = 10
+#: Seconds after which a signal is noticed at the latest.
+_LOOK_S = 0.5
 _USER = re.compile(r"[UW][A-Z0-9]{4,20}")
 _CHANGES = frozenset({"message_changed", "message_deleted"})
 
@@ -103,22 +106,26 @@ class SlackBot:
         try:
             with self._closing_threads():
                 ready()
-                stop.wait()
+                while not stop.wait(_LOOK_S):  # a signal may come to another thread, and the main one must wake for it
+                    pass
         finally:
             handler.close()
 
     def serve_http(self, address: tuple[str, int], ready: Callable[[int], None] = lambda _port: None) -> None:
-        """Answer over HTTP until a signal. Slack's signature of each request is checked.
+        """Answer over HTTP until a signal. Slack's signature of each request is checked. Call it in the main thread.
 
         Raises:
             OSError: the port is taken.
         """
         import uvicorn
 
+        from ..service.http.request_limits import LimitedConnection
+
         config = uvicorn.Config(
             http_application(self.app), log_level="warning", access_log=False, ws="none", lifespan="off",
-            server_header=False, timeout_graceful_shutdown=_GRACE_S,
+            server_header=False, timeout_graceful_shutdown=_GRACE_S, http=LimitedConnection,
         )  # fmt: skip
+        signal.signal(signal.SIGTERM, _end)
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         with socket.create_server(address, family=family) as listening, self._closing_threads():
             ready(listening.getsockname()[1])
@@ -283,6 +290,11 @@ def stop_at_signals(stop: threading.Event) -> None:
     """Let SIGINT and SIGTERM set *stop*. Call it in the main thread."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End the process. The server raises the signal again when it is done."""
+    raise SystemExit(0)
 
 
 def _logged(work: Callable[[Mapping[str, Any]], None], body: Mapping[str, Any]) -> None:

@@ -29,6 +29,8 @@ SCOPES: Mapping[str, str] = {
     "mpim:read": "who is in a group message",
     "users:read": "names, and who is a guest",
 }
+_ANOTHER_APP = "SLACK_BOT_TOKEN must be the bot token of the app"
+_UNREACHED = "Slack was not reached, so no token was checked. Look at the network of this machine"
 _EVENTS = (
     "app_mention", "assistant_thread_context_changed", "assistant_thread_started", "message.channels",
     "message.groups", "message.im", "message.mpim",
@@ -83,7 +85,7 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
         said = client.auth_test()
     except CALL_ERRORS as error:
         return CheckedApp(
-            problems=(f"auth.test: {reason_of(error)}. SLACK_BOT_TOKEN must be the bot token of the app",)
+            problems=(f"auth.test: {reason_of(error)}. {_UNREACHED if isinstance(error, OSError) else _ANOTHER_APP}",)
         )
     if not (said.get("team_id") and said.get("user_id")):
         return CheckedApp(problems=("auth.test: Slack names no workspace and no user of the app. Ask it again later",))
@@ -102,9 +104,9 @@ def checked_app(client: WebClient, app_token: str, *, socket_mode: bool) -> Chec
             client.apps_connections_open(app_token=app_token)
         except CALL_ERRORS as error:
             usable = False
+            advice = "Switch socket mode on, and give SLACK_APP_TOKEN the scope connections:write"
             problems.append(
-                f"apps.connections.open: {reason_of(error)}. Switch socket mode on, and give SLACK_APP_TOKEN the scope "
-                "connections:write"
+                f"apps.connections.open: {reason_of(error)}. {_UNREACHED if isinstance(error, OSError) else advice}"
             )
     return CheckedApp(
         team=str(said.get("team_id") or ""), team_name=str(said.get("team") or ""),

@@ -8,7 +8,7 @@ channel look narrower than it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Literal
@@ -37,7 +37,7 @@ Kind = Literal[
 _WIDTH = (Audience.group, Audience.trusted, Audience.owner)
 #: Members that are looked at. A channel with more is no circle of people whom the owner trusts.
 _MOST_MEMBERS = 200
-_PAGE = 100
+_PAGE, _MOST_PAGES = 100, 20
 #: Seconds for which a full member is taken for one without another question.
 _KNOWN_S = 300.0
 _MOST_KNOWN = 2000
@@ -45,6 +45,7 @@ _MOST_KNOWN = 2000
 CALL_ERRORS = (SlackClientError, OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 _SHARED = (
     "is_shared", "is_ext_shared", "is_org_shared", "is_global_shared", "is_pending_ext_shared", "is_ext_ws_shared",
+    "pending_shared", "pending_connected_team_ids",
 )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def said_of(error: Exception) -> str:
 
 def reason_of(error: Exception) -> str:
     """Return what Slack says about a failed call, or the kind of *error* where it says nothing."""
-    return said_of(error) or type(error).__name__
+    return said_of(error) or str(getattr(error, "reason", "") or type(error).__name__)
 
 
 def page_of(answer: Any, key: str) -> tuple[list[Any], str]:
@@ -130,7 +131,9 @@ class ChannelAudiences:
         return found
 
     def _judged(self, channel: str, info: Mapping[str, Any]) -> ChannelAudience:
-        if any(info.get(key) for key in _SHARED) or self._is_foreign(info.get("context_team_id")):
+        if info.get("id") != channel:
+            return _unknown("it describes another channel")
+        if any(info.get(key) for key in _SHARED) or any(map(self._is_foreign, _teams(info))):
             return _group("shared with another organisation", "people of another organisation read it")
         if info.get("is_im") is True:
             if self._owner and info.get("user") == self._owner:
@@ -160,13 +163,13 @@ class ChannelAudiences:
         """Return the members, or more than the allowed number of them. Pages come until there is no other."""
         found: set[str] = set()
         cursor = ""
-        for _ in range(_MOST_MEMBERS):
+        for _ in range(_MOST_PAGES):
             page = self._client.conversations_members(channel=channel, limit=_PAGE, cursor=cursor)
             members, cursor = page_of(page, "members")
             found |= {str(member) for member in members}
             if not cursor or len(found) > _MOST_MEMBERS:
                 return found
-        raise ValueError("its pages do not end")
+        raise ValueError("the list of members has no end")
 
     def _is_full_member(self, user: str) -> bool:
         now = self._clock()
@@ -186,6 +189,13 @@ class ChannelAudiences:
 
     def _is_foreign(self, team: object) -> bool:
         return bool(team) and bool(self._team) and team != self._team
+
+
+def _teams(info: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the workspaces that a channel belongs to, or will."""
+    yield info.get("context_team_id")
+    for key in ("shared_team_ids", "connected_team_ids", "internal_team_ids"):
+        yield from info.get(key) or ()
 
 
 def _group(kind: Kind, why: str) -> ChannelAudience:

@@ -34,12 +34,14 @@ from .message import ChangedMessage, SlackMessage, command_in, plain_text, time_
 from .record import SlackRecord, SlackThread
 from .responder import ThreadLine
 
-__all__ = ["Conversations", "NoRoom", "Workspace", "session_of"]
+__all__ = ["CaughtUp", "Conversations", "NoRoom", "Workspace", "session_of"]
 
 #: Lines of a thread that a responder gets, the newest ones.
 _MOST_LINES = 100
 #: Messages of a thread that are compared with its transcript, and those that come in one page.
 _MOST_COMPARED, _PAGE = 2_000, 200
+#: Pages that are asked for. Slack may give shorter ones than asked.
+_MOST_PAGES = 50
 #: Seconds for which the name of a person is known.
 _NAMED_S = 3600.0
 _MOST_NAMES = 5_000
@@ -66,6 +68,14 @@ class Workspace:
     agent: str
     bot: str = ""
     owner: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """The ids of messages that were withdrawn when a thread was compared: of *deleted* ones, and before an edit."""
+
+    deleted: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 def session_of(workspace: Workspace, channel: str, thread: str) -> str:
@@ -178,10 +188,10 @@ class Conversations:
         fresh = {turn.start for turn in parts.fresh(thread.session, turns)}
         return {turn.message.id for turn in turns if turn.start not in fresh}
 
-    def catch_up(self, thread: SlackThread) -> tuple[str, ...]:
+    def catch_up(self, thread: SlackThread) -> CaughtUp:
         """Compare the transcript with the thread in Slack, and bring in what events did not bring.
 
-        Return the ids of withdrawn messages. Messages of others are left out while too many of theirs wait.
+        Messages of others are left out while too many of theirs wait.
 
         Raises:
             SlackClientError, OSError, ValueError: Slack gave no whole answer, so nothing is known.
@@ -194,9 +204,10 @@ class Conversations:
         parts = [message for message in found if self._is_part(thread, message)]
         known = self._stored_bases(thread)
         stored = set(known.values())
-        gone: list[str] = []
+        deleted: list[str] = []
+        edited: list[str] = []
         if whole:
-            gone += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
+            deleted += self._withdraw_absent(thread, {self.message_id(thread.channel, ts) for ts in present_ts}, known)
         for message in parts:
             is_known = self.message_id(message.channel, message.ts) in stored
             if message.edited and self._version_id(message) not in known and (is_known or self._is_told(message)):
@@ -204,7 +215,7 @@ class Conversations:
                     channel=message.channel, thread=message.thread, ts=message.ts, at=message.edited, now=message
                 )
                 with suppress(NoRoom):
-                    gone += self.change(thread, change)
+                    edited += self.change(thread, change)
         told = [one for one in parts if not one.edited and self._is_told(one)]
         fresh = [one for one in told if self.message_id(one.channel, one.ts) not in stored]
         if fresh:
@@ -214,7 +225,7 @@ class Conversations:
                 own = [one for one in fresh if one.user == self.workspace.owner]
                 if own:
                     self._append(thread, own)
-        return tuple(gone)
+        return CaughtUp(deleted=tuple(deleted), edited=tuple(edited))
 
     def _compared(self, thread: SlackThread) -> list[Mapping[str, Any]]:
         """Return the messages of the thread in Slack. A thread of which nothing is left has none.
@@ -286,8 +297,8 @@ class Conversations:
         here = waiting_of_sessions(self._home, lead)
         return here < MOST_WAITING and waiting_of_sessions(self._home, _LEAD) < _MOST_WAITING_OF_ALL
 
-    def present_stamp(self) -> str:
-        """Return the present as a time stamp of Slack, whose clock tells when a message was written.
+    def present_stamp(self, more_s: float = 0.0) -> str:
+        """Return the present, and *more_s* seconds, as a time stamp of Slack, whose clock dates the messages.
 
         The clock of this machine counts where it differs by a blink, or Slack does not tell its own.
         """
@@ -295,8 +306,8 @@ class Conversations:
         try:
             told = parsedate_to_datetime(str(header_of(self._client.api_test(), "date"))).timestamp()
         except CALL_ERRORS:
-            return f"{now:.6f}"
-        return f"{now if abs(now - told) < _BLINK_S else told:.6f}"
+            told = now
+        return f"{(now if abs(now - told) < _BLINK_S else told) + more_s:.6f}"
 
     def message_id(self, channel: str, ts: str) -> str:
         """Return the id under which the transcript has the first version of a message."""
@@ -389,16 +400,20 @@ class Conversations:
 
     def _replies(self, channel: str, thread: str, most: int) -> Iterator[Mapping[str, Any]]:
         cursor, count = "", 0
-        for _ in range(most):
+        seen: set[object] = set()  # the first message of a thread may stand on every page
+        for _ in range(_MOST_PAGES):
             page = self._client.conversations_replies(channel=channel, ts=thread, limit=_PAGE, cursor=cursor)
             rows, cursor = page_of(page, "messages")
             if not all(isinstance(row, Mapping) for row in rows):
                 raise ValueError("its page of messages holds something else")
-            yield from rows[: most - count]
-            count += len(rows)
+            for row in rows:
+                if row.get("ts") not in seen and count < most:
+                    count += 1
+                    seen.add(row.get("ts"))
+                    yield row
             if not cursor or count >= most:
                 return
-        raise ValueError("its pages do not end")
+        raise ValueError("the thread has no end")  # what did not come is not gone
 
     def _written(self, row: Mapping[str, Any], channel: str) -> SlackMessage | None:
         return written_by(row, channel, team=self.workspace.team)

@@ -108,14 +108,14 @@ class Delivery:
     ) -> tuple[str, str]:
         """Write an answer into a direct message while its *pieces* come. Return its time stamp and the whole answer.
 
-        *lead* stands before the answer and is no part of it. *to* names the recipient. Where Slack takes no stream, the
-        answer is posted as a whole, and so is all of it from its first address on.
+        *lead* stands before the answer and is no part of it. *to* names the recipient. What Slack does not take as a
+        stream is posted, and so is all of the answer from its first address on.
 
         Raises:
             AudienceNarrowed, DeliveryFailed: see :meth:`post`.
             ResponderFailed: the answer broke off. What came of it stays.
         """
-        stream = _Stream(self._client, channel, thread, to)
+        stream, posted = _Stream(self._client, channel, thread, to), ""
         told: list[str] = []
         waiting, last = lead, self._clock()
         try:
@@ -130,22 +130,25 @@ class Delivery:
                     self._require(channel, allowed)
                     waiting = rest if stream.append(safe_text(whole)) else waiting
                     last = self._clock()
-            if not stream.ts:
-                return self.post(channel, thread, waiting, allowed=allowed), "".join(told)
             self._require(channel, allowed)
-        except ResponderFailed:
-            stream.stop("" if _has_link(waiting) else safe_text(waiting))
-            raise
         except AudienceNarrowed:
-            with suppress(DeliveryFailed):
-                stream.stop("")
-            raise
-        if _has_link(waiting):
             stream.stop("")
-            self.post(channel, thread, waiting, allowed=allowed)
-        else:
-            stream.stop(safe_text(waiting))
-        return stream.ts, "".join(told)
+            raise
+        except ResponderFailed:
+            may_stand = self._may_see(channel, allowed) and not _has_link(waiting)
+            stream.stop(safe_text(waiting) if may_stand else "")
+            raise
+        has_link = _has_link(waiting)
+        if not stream.stop("" if has_link else safe_text(waiting)) or has_link:
+            posted = self.post(channel, thread, waiting, allowed=allowed)
+        return stream.ts or posted, "".join(told)
+
+    def _may_see(self, channel: str, allowed: Audience) -> bool:
+        try:
+            self._require(channel, allowed)
+        except AudienceNarrowed:
+            return False
+        return True
 
     def _require(self, channel: str, allowed: Audience | None) -> None:
         if allowed is None or allowed == Audience.group:  # no channel is narrower than that
@@ -166,37 +169,28 @@ class _Stream:
         self.refused = False
 
     def append(self, text: str) -> bool:
-        """Add *text*. Return whether Slack took it.
-
-        Raises:
-            DeliveryFailed: the message began, and Slack does not take the rest.
-        """
+        """Add *text*. Return whether Slack took it."""
         try:
             if not self.ts:
                 self.ts = str(self._client.chat_startStream(**self._start, markdown_text=text)["ts"])
             else:
                 self._client.chat_appendStream(channel=self._channel, ts=self.ts, markdown_text=text)
-        except CALL_ERRORS as error:
-            if self.ts:
-                raise DeliveryFailed(_said(error)) from error
+        except CALL_ERRORS:
             self.refused = True
         return not self.refused
 
-    def stop(self, text: str) -> None:
-        """End the message with *text*. One that never began is left out.
-
-        Raises:
-            DeliveryFailed: Slack does not take it.
-        """
+    def stop(self, text: str) -> bool:
+        """End the message with *text*. Return whether Slack took it. A message that never began takes nothing."""
         if not self.ts:
-            return
+            return False
+        *before, last = _parts(text) or [""]
+        taken = not self.refused and all(self.append(part) for part in before)
         try:
-            *before, last = _parts(text) or [""]
-            for part in before:
-                self._client.chat_appendStream(channel=self._channel, ts=self.ts, markdown_text=part)
-            self._client.chat_stopStream(channel=self._channel, ts=self.ts, markdown_text=last or None)
-        except CALL_ERRORS as error:
-            raise DeliveryFailed(_said(error)) from error
+            rest = (last or None) if taken else None
+            self._client.chat_stopStream(channel=self._channel, ts=self.ts, markdown_text=rest)
+        except CALL_ERRORS:
+            return not text
+        return taken or not text
 
 
 def _has_link(text: str) -> bool:

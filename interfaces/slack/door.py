@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from agent_home.audience import Audience
@@ -42,16 +42,16 @@ __all__ = ["LOGGER", "SlackDoor"]
 LOGGER = logging.getLogger("agent_home.slack")
 #: Errors of the home that a thread is told about.
 _MEMORY_ERRORS = (HomeError, AssemblerError, DistillError, RecallError, OSError, ValueError)
-#: Answers that are written at the same time, and messages of one thread that may wait for theirs.
-_WORKERS, _MOST_WAITING = 4, 3
-#: Answers to one person other than the owner that may wait, in all threads, and those of everybody.
-_MOST_OF_PERSON, _MOST_OF_ALL = 6, 60
+#: Answers that are written at the same time, and messages of one thread and of all that may wait for theirs.
+_WORKERS, _MOST_WAITING, _MOST_IN_ALL = 4, 3, 40
+#: Answers to one person other than the owner that may wait, in all threads.
+_MOST_OF_PERSON = 6
 #: Calls of one person other than the owner in an hour, and threads that they may begin in one.
 _MOST_CALLS, _MOST_BEGUN, _HOUR_S = 60, 30, 3600.0
 #: Times that an answer is written for a channel whose readers change meanwhile.
 _TRIES = 2
 _STATUS = "is thinking..."
-_BUSY = "I am still at your earlier messages. I have kept this one, and do not answer it"
+_BUSY = "I am still at earlier messages, and do not answer this one"
 _ENOUGH = "You have called me very often. I answer you again in an hour"
 _CHANGED = "Who reads this channel changed while I wrote. Ask me again"
 _FAILED = "I cannot answer now"
@@ -146,7 +146,7 @@ class SlackDoor:
             try:
                 closed = self._conversations.closed_ids(thread)
                 gone = self._conversations.change(thread, change)
-                self.ask_about(thread, closed.intersection(gone))
+                self.ask_about(thread, closed.intersection(gone), how="edited" if change.now else "deleted")
             except _MEMORY_ERRORS as error:
                 LOGGER.warning("a change of a message was not kept (%s)", type(error).__name__)
 
@@ -172,14 +172,14 @@ class SlackDoor:
         text = plain_text(given["text"], self._conversations.name_of)
         return safe_text(self.commands.run(text, user=given["user_id"], channel=given["channel_id"]))
 
-    def ask_about(self, thread: SlackThread, ids: set[str]) -> None:
-        """Let the owner decide about the entries of messages that were deleted after they became memory.
+    def ask_about(self, thread: SlackThread, ids: set[str], *, how: Literal["deleted", "edited"] = "deleted") -> None:
+        """Let the owner decide about the entries of messages that were changed after they became memory.
 
         Raises:
             HomeError: it could not be asked.
         """
         if ids:
-            ask_about_withdrawn(self._agent.home, thread.session, ids, now=present())
+            ask_about_withdrawn(self._agent.home, thread.session, ids, now=present(), how=how)
 
     @contextmanager
     def turn_of(self, session: str) -> Iterator[None]:
@@ -251,8 +251,8 @@ class SlackDoor:
     def _places(self, thread: SlackThread, message: SlackMessage) -> dict[str, int]:
         """Return what an answer to *message* takes room of, and how many it has."""
         is_owner = message.user == self._conversations.workspace.owner
-        person = {f"person {message.user}": _MOST_OF_PERSON, "everybody": _MOST_OF_ALL}
-        return {thread.session: _MOST_WAITING} | ({} if is_owner else person)
+        person = {} if is_owner else {f"person {message.user}": _MOST_OF_PERSON}
+        return {thread.session: _MOST_WAITING, "everybody": _MOST_IN_ALL} | person
 
     def _submit(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         places = self._places(thread, message)

@@ -66,7 +66,7 @@ class IdleThreads:
     def close_due(self) -> list[str]:
         """Close every thread that is idle, and keep what was promised before. Return the sessions that were closed."""
         left = {promised.session: promised for promised in left_closings(self._home) if promised.caller == _CALLER}
-        closed = [session for session, promised in left.items() if self._keep_in_turn(promised)]
+        closed = [session for session, promised in left.items() if self._keep(promised)]
         for thread in self._record.threads():
             due = thread.unclosed and self._clock() - thread.active >= self._idle_s
             if due and thread.session not in left and self._close(thread):
@@ -82,14 +82,15 @@ class IdleThreads:
             except OSError as error:
                 LOGGER.warning("a closing could not be promised (%s)", error.strerror)
                 return False
-            return self._keep(promised)
+        return self._keep(promised)  # while it is closed, what is said in the thread is kept
 
     def _caught_up(self, thread: SlackThread) -> bool:
         """Compare the thread with Slack. Return whether it may be closed now."""
         try:
             closed = self._conversations.closed_ids(thread)
-            gone = self._conversations.catch_up(thread)
-            self._door.ask_about(thread, closed.intersection(gone))
+            done = self._conversations.catch_up(thread)
+            self._door.ask_about(thread, closed.intersection(done.deleted))
+            self._door.ask_about(thread, closed.intersection(done.edited), how="edited")
         except HomeError as error:
             LOGGER.warning("a thread was not compared with Slack (%s)", type(error).__name__)
             return self._clock() - thread.active >= self._idle_s + _PATIENCE_S
@@ -97,12 +98,8 @@ class IdleThreads:
             return said_of(error) in _LEFT or self._clock() - thread.active >= self._idle_s + _PATIENCE_S
         return True
 
-    def _keep_in_turn(self, promised: PromisedClosing) -> bool:
-        """Keep a promise of before, so that no message comes between the closing and the note about it."""
-        with self._door.turn_of(promised.session):
-            return self._keep(promised)
-
     def _keep(self, promised: PromisedClosing) -> bool:
+        before = self._record.thread(promised.session)
         try:
             keep_promise(self._home, promised)
         except (EmptySession, NoSuchSession):
@@ -110,5 +107,7 @@ class IdleThreads:
         except (HomeError, DistillError, OSError) as error:
             LOGGER.warning("a thread was not closed (%s). It is tried again", type(error).__name__)
             return False
-        self._record.change(promised.session, unclosed=False)
+        known = self._record.thread(promised.session)
+        if known is not None and before is not None and known.active == before.active:
+            self._record.change(promised.session, unclosed=False)
         return True

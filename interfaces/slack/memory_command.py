@@ -32,6 +32,8 @@ _LINK = re.compile(
     r"/archives/(?P<channel>[A-Z0-9]+)/p(?P<seconds>\d{9,11})(?P<rest>\d{6})(?:\?\S*thread_ts=(?P<ts>[\d.]+))?"
 )
 _APPLY = re.compile(r"\s+--?apply\s*\Z")
+#: Seconds by which the clocks of Slack and of this machine may differ. What was written then counts as off.
+_CLOCKS_S = 5.0
 _MOST_SHOWN, _MOST_CHARS = 25, 300
 #: Notes that a person other than the owner may leave in a day.
 _MOST_NOTES, _DAY_S = 20, 86_400.0
@@ -47,7 +49,7 @@ _HELP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AskedCommand:
-    """A command: its words behind the name, who asks, and where."""
+    """A command: its words behind the name, who asks, and where. *ts* is its time stamp, if it is a message."""
 
     rest: str
     user: str
@@ -72,10 +74,7 @@ class MemoryCommand:
         }  # fmt: skip
 
     def run(self, text: str, *, user: str, channel: str, thread: str = "", ts: str = "") -> str:
-        """Return the answer to a command.
-
-        *thread* is empty where it was not given in one, and *ts* where it was not given as a message.
-        """
+        """Return the answer to a command. *thread* and *ts* are empty where it was no message of a thread."""
         name, _, rest = text.strip().partition(" ")
         command = self._commands.get(name.strip().lower())
         if command is None:
@@ -163,9 +162,8 @@ class MemoryCommand:
         return f"Erased from {len(done.before)} places{history}"
 
     def _off(self, asked: _AskedCommand) -> str:
-        self._record.switch_off(
-            asked.channel, asked.thread, by=asked.user, since=asked.ts or self._conversations.present_stamp()
-        )
+        since = asked.ts or self._conversations.present_stamp(-_CLOCKS_S)
+        self._record.switch_off(asked.channel, asked.thread, by=asked.user, since=since)
         where = "this thread" if asked.thread else "this channel"
         return (
             f"Memory is off in {where}. From now on I keep nothing of it and answer without memory. "

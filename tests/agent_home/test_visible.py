@@ -47,6 +47,6 @@ def test_a_character_that_nobody_sees_is_shown(char: str) -> None:
 
 
 def test_pictures_and_letters_of_all_scripts_stay() -> None:
-    text = "Zoë ❤\ufe0f 1\ufe0f\u20e3 ‼\ufe0f ©\ufe0e 文件，「好」 שלום مرحبا क्षि 🎉\tx\nnext"
+    text = "\u3000Zoë ❤\ufe0f 1\ufe0f\u20e3 ‼\ufe0f ©\ufe0e 文件，「好」 שלום مرحبا क्षि 🎉\tx\nnext"
     assert revealed(text) == text
     assert revealed("❤\ufe0f\ufe0f") == "❤\ufe0f\\ufe0f"

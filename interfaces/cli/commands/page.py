@@ -18,6 +18,8 @@ __all__ = ["page"]
 
 #: Seconds for the answer of a service that runs.
 _ANSWER_S = 2.0
+#: A file that begins so is an earlier page, and is replaced.
+_MARK, _HEAD_BYTES = b'<meta name="generator" content="agent-home">', 1_000
 
 
 @home_command(
@@ -44,7 +46,7 @@ def page(invocation: Invocation, person: str, *, opens: bool, out: Path | None, 
     Otherwise this command serves the page until Ctrl-C, for browsers on this machine alone.
 
     --out writes the same views as one HTML file that shows memory as it is now. Whoever has the file can read all of
-    it.
+    it. It lies outside of the home, and replaces only an earlier page.
     """
     try:
         if out is not None:
@@ -96,8 +98,19 @@ def _write(invocation: Invocation, out: Path, language: str) -> None:
 
     if not out.parent.is_dir():
         raise click.UsageError(f"there is no folder {out.parent}. Make it first, or name another file")
+    if out.resolve().is_relative_to(invocation.home.root.resolve()):
+        raise click.UsageError(f"{out} lies in the home, whose files are memory. Name a file outside of it")
+    if out.exists() and not (out.is_file() and _is_page(out)):
+        raise click.UsageError(f"{out} is there and is no page of this command. Name another file, or remove it first")
     data = static_page(invocation.home, invocation.moment, language).encode()
     staged = out.with_name(f".{out.name}.new")
     storage.stage(staged, data)
     storage.replace(staged, out)
     invocation.show({"file": str(out), "bytes": len(data)}, [f"wrote {out}, {len(data):,} bytes"])
+
+
+def _is_page(path: Path) -> bool:
+    """Return whether *path* is a file that an earlier ``--out`` wrote. An empty file counts, as one of mktemp's."""
+    with path.open("rb") as file:
+        begin = file.read(_HEAD_BYTES)
+    return not begin or _MARK in begin

@@ -27,6 +27,8 @@ __all__ = ["slack"]
 #: Names of the packages that the extra brings. Another missing module is a defect.
 _OF_THE_EXTRA = frozenset({"httpx", "slack_bolt", "slack_sdk", "starlette", "uvicorn"})
 _BOT, _APP, _SECRET, _API = "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "SLACK_API_URL"
+#: How the token begins that belongs into the other variable.
+_SWAPPED = {_BOT: "xapp-", _APP: "xox"}
 _MINUTE_S = 60.0
 
 
@@ -90,6 +92,10 @@ def slack(
     Tokens come from the environment: SLACK_BOT_TOKEN, with SLACK_APP_TOKEN for the socket or SLACK_SIGNING_SECRET for
     HTTP. docs/slack.md says how to make the app.
     """
+    if url and not (show_manifest and url.startswith("https://")):
+        raise click.UsageError(
+            f"--url is {url!r}. Slack calls an address that begins with https://, named with --manifest"
+        )
     _require_extra()
     home, environ = invocation.home, surroundings().environ
     if show_manifest:
@@ -130,6 +136,10 @@ def _token(environ: Mapping[str, str], name: str) -> str:
     value = environ.get(name, "").strip()
     if not value:
         raise click.ClickException(f"the environment variable {name} is empty. docs/slack.md says where Slack shows it")
+    if name in _SWAPPED and value.startswith(_SWAPPED[name]):
+        raise click.ClickException(
+            f"{name} has the other token: SLACK_BOT_TOKEN begins with xoxb-, SLACK_APP_TOKEN with xapp-"
+        )
     return value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_home.store.speakers import role_and_name
 from agent_home.visible import revealed
 
 from ..columns import Span, fitted, wrapped, wrapped_spans
@@ -145,7 +146,9 @@ def _turn(turn: CitedTurn, width: int, most_lines: int = 0) -> Iterator[Sequence
     if not turn.found:
         yield from _labelled("said in", f"{turn.source}, whose transcript is not on this machine", width)
         return
-    yield from _labelled("said in", "  ".join(filter(None, (turn.source, turn.ts, turn.role))), width)
+    yield from _labelled(
+        "said in", "  ".join(filter(None, (turn.source, turn.ts, role_and_name(turn.role, turn.name)))), width
+    )
     yield from _labelled("", turn.text if not most_lines else " ".join(turn.text.split()), width, most_lines=most_lines)
 
 

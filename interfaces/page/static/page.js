@@ -14,7 +14,7 @@ function follow(element) {
   }
   element.click();
   if (element.matches("summary")) {
-    element.parentElement.querySelector("textarea, input:not([type=hidden])")?.focus();
+    element.parentElement.querySelector("textarea, input:not([type=hidden]), button")?.focus();
   }
 }
 

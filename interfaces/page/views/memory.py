@@ -18,7 +18,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store.references import last_references
 from distill.evidence.status import Evidence
 
-from .moments import commit_at
+from .moments import commit_at, is_before
 
 __all__ = ["MemoryRow", "MemoryView", "memory_view"]
 
@@ -45,7 +45,8 @@ class MemoryRow:
 class MemoryView:
     """A page of entries. *sections* counts the entries of each section, also those that are not on this page.
 
-    *at* is the commit that is shown, empty for now, and *when* its time.
+    *at* is the commit that is shown, empty for now, and *when* its time. Ages are those of that time. *is_older* says
+    that a day before the home's first commit was asked for. *today* is an example of a day.
     """
 
     rows: tuple[MemoryRow, ...]
@@ -58,6 +59,8 @@ class MemoryView:
     pages: int
     at: str = ""
     when: str = ""
+    today: str = ""
+    is_older: bool = False
 
 
 def memory_view(
@@ -93,12 +96,13 @@ def memory_view(
     pages = max(1, -(-len(rows) // most))
     page = min(max(1, page), pages)
     used = {} if commit else last_references(home)
-    today = now.date()
+    when = history.query(home.root, "show", "-s", "--format=%cI", commit).strip() if commit else ""
+    today = date.fromisoformat(when[:10]) if when else now.date()
     shown = rows[(page - 1) * most : page * most]
     return MemoryView(
         rows=tuple(_row(title, entry, known, used, today) for title, entry in shown),
         sections=ordered, section=section, words=words, archived=archived, total=len(rows), page=page, pages=pages,
-        at=commit, when=history.query(home.root, "show", "-s", "--format=%cI", commit).strip() if commit else "",
+        at=commit, when=when, is_older=is_before(at, when), today=f"{now:%Y-%m-%d}",
     )  # fmt: skip
 
 

@@ -7,10 +7,18 @@ from datetime import date
 from agent_home.git import history
 from agent_home.home import Home
 
-__all__ = ["commit_at"]
+__all__ = ["commit_at", "is_before"]
 
 #: Git reads dates of these years. Of others it takes the present.
 _FIRST_YEAR, _LAST_YEAR = 1971, 2098
+
+
+def is_before(named: str, when: str) -> bool:
+    """Return whether *named* is a day before *when*, the ISO 8601 time of the commit that it means."""
+    try:
+        return date.fromisoformat(named.strip()) < date.fromisoformat(when[:10])
+    except ValueError:
+        return False
 
 
 def commit_at(home: Home, named: str) -> str:

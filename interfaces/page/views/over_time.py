@@ -121,10 +121,13 @@ def _tokens(every: Sequence[date], days: Sequence[DayOfPrompts], _: Translate) -
         empty=_("No prompt was recorded in these days."),
     )  # fmt: skip
     count = sum(day.prompts for day in days)
-    text = (
-        "The newest {n} prompts, from the event log." if count >= MOST_PROMPTS else "{n} prompts, from the event log."
-    )
-    return _panel(line_chart, chart, _(text, n=count))
+    if count == 1:
+        text = _("One prompt, from the event log.")
+    elif count >= MOST_PROMPTS:
+        text = _("The newest {n} prompts, from the event log.", n=count)
+    else:
+        text = _("{n} prompts, from the event log.", n=count)
+    return _panel(line_chart, chart, text)
 
 
 def _recall(every: Sequence[date], days: Sequence[DayOfPrompts], _: Translate) -> TimePanel:

@@ -56,6 +56,11 @@ class PromptView:
         return WINDOWS
 
     @property
+    def day(self) -> str:
+        """Today, as an example of a day."""
+        return f"{self.request.now:%Y-%m-%d}" if self.request.now else ""
+
+    @property
     def text(self) -> str:
         """The text of the prompt, as far as the page shows it."""
         return self.receipt.text[:_MOST_CHARS]
@@ -68,6 +73,11 @@ class PromptView:
     def prompts(self) -> tuple[Receipt, ...]:
         """The prompt, and the one that it is compared with."""
         return (self.receipt, self.other) if self.other is not None else (self.receipt,)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Problems of either prompt, such as no search for one of the past."""
+        return tuple(dict.fromkeys(problem for prompt in self.prompts for problem in prompt.degraded))
 
     @property
     def audiences(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class ReviewCard:
     """An item in detail. *parts* are the change of its file, word by word.
 
     *problem* says why it cannot be accepted. *redactable* means that it can be accepted without what the guard found.
+    A text that *is_message* goes back into a transcript.
     """
 
     item: ReviewItem
@@ -58,6 +59,7 @@ class ReviewCard:
     problem: str
     editable: bool
     redactable: bool
+    is_message: bool
     next_id: str
 
 
@@ -69,6 +71,10 @@ class ReviewView:
     total: int
     shown: ReviewCard | None
     decided: tuple[DecidedItem, ...]
+
+    def words(self, decided: DecidedItem) -> str:
+        """Return the text of a decision as a person reads it."""
+        return _words(decided.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +113,14 @@ def _ordered(home: Home, now: datetime) -> list[ReviewItem]:
 
 
 def _line(item: ReviewItem) -> ReviewLine:
-    text = _statement(item)
+    text = _words(item.text)
     short = text if len(text) <= _LINE_CHARS else f"{text[: _LINE_CHARS - 1].rstrip()}…"
     return ReviewLine(id=item.id, kind=item.kind, risk=item.risk, section=item.section or item.path, text=short)
 
 
-def _statement(item: ReviewItem) -> str:
-    entry = as_entry(item.text)
-    return entry.text if entry is not None else " ".join(item.text.split())
+def _words(text: str) -> str:
+    entry = as_entry(text)
+    return entry.text if entry is not None else " ".join(text.split())
 
 
 def _card(home: Home, item: ReviewItem, next_id: str, now: datetime) -> ReviewCard:
@@ -125,9 +131,9 @@ def _card(home: Home, item: ReviewItem, next_id: str, now: datetime) -> ReviewCa
         item=item, statement=entry.text if entry is not None else item.text, parts=parts,
         evidence=evidence_of(home, entry, now, field=item.evidence.replace(" ", ", commit ", 1)) if entry else None,
         turns=turns[:_MOST_TURNS], further_turns=max(0, len(turns) - _MOST_TURNS),
-        findings=tuple(sorted({f"{found.get('kind', '')}/{found.get('rule', '')}" for found in item.findings})),
+        findings=tuple(sorted({str(found.get("kind") or found.get("rule", "")) for found in item.findings})),
         problem=problem, editable=item.kind == "proposal" and not item.ends,
-        redactable=item.kind == "quarantine", next_id=next_id,
+        redactable=item.kind == "quarantine", is_message=item.path.startswith("sessions/"), next_id=next_id,
     )  # fmt: skip
 
 

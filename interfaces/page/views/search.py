@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_home.documents.entry import ENTRY_ID
+from agent_home.documents.entry import ENTRY_ID, parse_entry
 from agent_home.home import Home
 from recall.index.passage import LAYERS
 from recall.search.hybrid import Hit
@@ -19,7 +19,10 @@ _MOST_CHARS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPassage:
-    """A hit with its text cut to a readable length, the id of its entry, and the parts of its score, largest first."""
+    """A hit with its text cut to a readable length, the id of its entry, and the parts of its score, largest first.
+
+    Of an entry, the text is its statement, whose id and date stand beside it.
+    """
 
     hit: Hit
     text: str
@@ -56,7 +59,9 @@ def search_view(home: Home, words: str, layer: str = "") -> SearchView:
 
 
 def _passage(hit: Hit) -> FoundPassage:
-    text = hit.text if len(hit.text) <= _MOST_CHARS else f"{hit.text[: _MOST_CHARS - 1].rstrip()}…"
+    entry = parse_entry(hit.text + "\n") if hit.standing else None
+    text = entry.text if entry is not None else hit.text
+    text = text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1].rstrip()}…"
     named = ENTRY_ID.search(hit.source) or (ENTRY_ID.search(hit.text[:40]) if hit.standing else None)
     parts = sorted(((name, score) for name, score in hit.parts.items() if score), key=lambda part: -abs(part[1]))
     return FoundPassage(hit=hit, text=text, entry=named[0] if named else "", reasons=tuple(parts))

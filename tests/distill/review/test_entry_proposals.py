@@ -396,3 +396,19 @@ def test_a_stranger_cannot_keep_a_statement_out(home: Home, now: datetime, say: 
     assert digest not in proposals.pending_statements(home)
     reject(home, find(home, "KD-AAAA", now), person="Ada", now=now)
     assert digest not in storage.read_text(home.root / "ledger/rejected.jsonl")
+
+
+def test_a_proposal_is_accepted_once_while_its_branch_is_still_there(
+    home: Home, now: datetime, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("Decision: ship on Monday.")
+    (item,) = waiting(home, now)
+    with monkeypatch.context() as patch:
+        patch.setattr("distill.review.entry_proposals._withdraw", lambda *_: None)
+        accept(home, item, person="Ada", now=now)
+        accepted = head(home.root)
+        for decide in (accept, reject):
+            with pytest.raises(NoSuchProposal):
+                decide(home, item, person="Ada", now=now)
+    assert head(home.root) == accepted
+    assert waiting(home, now) == []

@@ -25,6 +25,8 @@ SLOW = {
     "mcp_types",
     "anthropic",
     "pydantic",
+    "slack_bolt",
+    "slack_sdk",
     "starlette",
     "uvicorn",
 }

@@ -41,7 +41,9 @@ Offered = Callable[..., list[str]]
 @pytest.fixture
 def full_home(home: Home, now: datetime) -> Home:
     """Return a home with two entries, an archived one, a proposal, a quarantined text, a decision and a session."""
-    said = Message(session="s-1", id="m1", ts="2026-11-20T10:00:00", content="The beds are of cedar.")
+    said = Message(
+        session="s-1", id="m1", ts="2026-11-20T10:00:00", content="The beds are of cedar. Ask +41 44 668 18 00."
+    )
     transcript.append(home, "s-1", [said], actor="import", now=now)
     trailers = {"Session": "s-1", "Evidence": "unchecked", "Actor": "close", "Source": "user", "Risk": "low"}
     with transaction(home, actor="close", message="m", session="s-1", now=now) as edits:
@@ -85,6 +87,7 @@ def test_ids_are_offered_where_a_command_takes_them(offered: Offered, full_home:
     assert offered("history", "kd-") == offered("done", "KD-") == ["KD-0002", "KD-0001"]
     assert offered("cite", "KD-0001", "") == ["KD-0002"]
     assert offered("restore", "") == ["LL-0009"]
+    assert list((full_home.machine / "quarantine").glob("o-*.json")), "an original waits for nobody"
     assert offered("review", "accept", "") == offered("review", "show", "") == [quarantined, "KD-0003"]
     assert offered("review", "undo", "") == ["KD-0004"]
     stored = CliRunner().invoke(cli, ["log", "All 42 tests passed", "--home", str(full_home.root), "--json"])

@@ -12,7 +12,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from interfaces.api import AgentHome
 
-__all__ = ["ENTRY", "HIDING", "SECRET", "hostile", "make_hostile"]
+__all__ = ["ENTRY", "HIDING", "SECRET", "Repository", "hostile", "make_hostile", "push_proposal"]
 
 #: An entry of HTML, and one with characters that nobody sees.
 ENTRY, HIDING = "LL-QQQQ", "KD-WWWW"
@@ -71,9 +71,11 @@ class Repository:
             root.mkdir()
             self.git("init", "--quiet", "--initial-branch=main")
 
-    def git(self, *arguments: str) -> str:
+    def git(self, *arguments: str, text: str = "") -> str:
         names = ["-c", "user.name=<x-evil>", "-c", "user.email=x@example.com", "-c", "core.hooksPath=/dev/null"]
-        done = subprocess.run(["git", *names, *arguments], cwd=self.root, check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *names, *arguments], cwd=self.root, check=True, capture_output=True, text=True, input=text
+        )
         return done.stdout.strip()
 
     def commit(self, files: dict[str, str], subject: str) -> str:
@@ -83,3 +85,18 @@ class Repository:
         self.git("add", *files)
         self.git("commit", "--quiet", "-m", subject)
         return self.git("rev-parse", "HEAD")
+
+
+def push_proposal(home: Home, proposal_id: str, path: str) -> None:
+    """Make the branch of a proposal as a stranger can push it: any name, any place, trailers that claim anything."""
+    own = Repository(home.root, new=False)
+    start = own.git("rev-parse", "HEAD")
+    blob = own.git(
+        "hash-object", "-w", "--stdin", text=f"- **[KD-9999]** 2026-11-20 {len(proposal_id)} {hostile('pushed')}\n"
+    )
+    tree = own.git("mktree", text=f"100644 blob {blob}\t{path}\n")
+    trailers = {"Place": f"{path}#{hostile('place')}", "Actor": hostile("actor"), "Source": hostile("source"),
+                "Session": hostile("session"), "Risk": "low", "Evidence": hostile("evidence")}  # fmt: skip
+    message = f"{hostile('pushed-subject')}\n\n" + "\n".join(f"{name}: {value}" for name, value in trailers.items())
+    commit = own.git("commit-tree", tree, "-p", start, "-m", message)
+    own.git("update-ref", f"refs/heads/proposals/{proposal_id}", commit)

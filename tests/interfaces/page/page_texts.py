@@ -63,6 +63,15 @@ def named_texts() -> Iterator[str]:
         yield from get_args(closed)
     yield from ("added", "changed", "removed", "archived", "restored")  # actions of events of entries
     yield from ("kept", "cut", "indexed", "dropped")  # actions of parts of a prompt
+    yield from ("comfortable", "watch", "dilution risk")  # what the assembler says of a prompt's size
+    yield from (
+        "Origin",
+        "About",
+        "Tags",
+        "Until",
+        "State",
+        "Protected",
+    )  # fields of entries that the page shows by name
     yield from ("user", "participant", "assistant", "agent", "tool", "system")  # roles and origins
 
 

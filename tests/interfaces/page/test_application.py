@@ -114,7 +114,7 @@ def test_nobody_else_sees_a_view(stage: Stage) -> None:
 
 @pytest.mark.parametrize("path", POSTS)
 def test_nobody_else_sends_a_form(stage: Stage, path: str) -> None:
-    answer = Browser(stage.app).post(path.replace("{item}", stage.item), stage.accepting.fields)
+    answer = Browser(stage.app).post(path.replace("{item:path}", stage.item), stage.accepting.fields)
     assert answer.status_code == 401
     assert stage.waits
 
@@ -132,7 +132,7 @@ def test_a_token_opens_nothing_of_the_page(stage: Stage) -> None:
     for path in PATHS:
         assert Browser(app).get(path, headers=headers).status_code == 401
     for path in POSTS:
-        assert Browser(app).post(path.replace("{item}", stage.item), {}, headers=headers).status_code == 401
+        assert Browser(app).post(path.replace("{item:path}", stage.item), {}, headers=headers).status_code == 401
     assert Browser(app).get("/page/sign-in", headers=headers, code=token).status_code == 401
     assert stage.waits
 
@@ -222,7 +222,7 @@ def test_a_form_without_the_key_of_this_browser_changes_nothing(stage: Stage) ->
 @pytest.mark.parametrize("path", POSTS)
 def test_every_form_needs_the_key(stage: Stage, path: str) -> None:
     fields = {**stage.accepting.fields, "form_key": "x"}
-    assert stage.browser.post(path.replace("{item}", stage.item), fields).status_code in {401, 403}
+    assert stage.browser.post(path.replace("{item:path}", stage.item), fields).status_code in {401, 403}
     assert stage.waits
     assert stage.browser.get("/page/review").status_code == 200
 
@@ -231,7 +231,7 @@ def test_no_address_of_a_form_acts_on_a_link(stage: Stage) -> None:
     fields = stage.accepting.fields
     for path in POSTS:
         for method in ("GET", "HEAD", "PUT", "DELETE"):
-            answer = stage.browser.ask(method, path.replace("{item}", stage.item), params=fields)
+            answer = stage.browser.ask(method, path.replace("{item:path}", stage.item), params=fields)
             assert answer.status_code in {404, 405}
     assert stage.waits
 

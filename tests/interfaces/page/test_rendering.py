@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from markupsafe import Markup
 
+from agent_home.home import Home
+from distill.review.queue import waiting
 from interfaces.page.rendering import POLICY, STATIC, render, static_file
 from interfaces.page.routes import VIEWS
 from tests.interfaces.page.browser import Browser, Document
-from tests.interfaces.page.hostile import ENTRY, HIDING, SECRET, hostile
+from tests.interfaces.page.hostile import ENTRY, HIDING, SECRET, hostile, push_proposal
 
 TEMPLATES = sorted((Path(__file__).parents[3] / "interfaces" / "page" / "templates").glob("*.html"))
 #: Attributes that hold an address.
@@ -85,6 +88,31 @@ def test_each_item_of_the_review_is_text(hostile_browser: Browser) -> None:
 
 
 NAMES = ("words", "at", "section", "item", "message", "layer", "audience", "lang", "window", "other_at", "page", "code")
+
+
+@pytest.mark.parametrize(
+    ("proposal_id", "path"),
+    [("KD-9999", "MEMORY.md"), ("\"'><x-evil>\u202e#&%41", "MEMORY.md"), ("a/b/<x>", "<x>\u202e.md")],
+)
+def test_a_proposal_that_a_stranger_pushed_is_text_and_can_be_decided(
+    browser: Browser, home: Home, now: datetime, proposal_id: str, path: str
+) -> None:
+    push_proposal(home, proposal_id, path)
+    (item,) = waiting(home, now)
+    document = browser.read("/page/review", item=item.id)
+    require_harmless(document)
+    assert hostile("pushed") in document.text
+    assert hostile("place") in document.text
+    assert "made elsewhere" in document.text
+    assert "high risk" in document.text
+    assert "\u202e" not in document.text
+    for place in ("actor", "source", "session", "evidence"):  # claims that nobody signed
+        assert hostile(place) not in document.text
+    answer = browser.submit(document.form("/reject"))
+    require_harmless(Document(answer.text))
+    assert "\u202e" not in Document(answer.text).text
+    assert answer.status_code in {303, 422}  # the guard keeps such a name out of the ledger
+    assert [one.id for one in waiting(home, now)] == ([] if answer.status_code == 303 else [item.id])
 
 
 @pytest.mark.parametrize("path", [*(view.path.replace("{entry}", ENTRY) for view in VIEWS), "/page/sign-in"])

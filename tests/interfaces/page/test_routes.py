@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
+from starlette.types import ASGIApp
 
 from agent_home.git.history import query
 from agent_home.home import Home
 from agent_home.screening.review_ledger import decisions
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
 from distill.review import queue
 from distill.review.queue import ReviewItem, waiting
 from interfaces.api import AgentHome
@@ -80,7 +85,7 @@ def test_a_decision_is_that_of_the_command(
     answer = browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
     assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/page/review")
     found, wanted = state(filled), state(same)
-    for digest in (item.commit, item_of_id(same, item.id)):
+    for digest in (item.commit, decided_commit(same)):
         found["commit"], wanted["commit"] = (one["commit"].replace(digest or "-", "…") for one in (found, wanted))
     assert found == wanted
     assert "Actor: Kim" in found["commit"]
@@ -89,7 +94,7 @@ def test_a_decision_is_that_of_the_command(
     assert [one.kind for one in waiting(filled, now)] == [one.kind for one in waiting(same, now)]
 
 
-def item_of_id(home: Home, item_id: str) -> str:
+def decided_commit(home: Home) -> str:
     """Return the commit of the proposal that the last commit decided about."""
     return query(home.root, "log", "-1", "--format=%(trailers:key=Proposal,valueonly)").strip()
 
@@ -120,15 +125,23 @@ def test_an_edited_text_waits_with_its_new_words(browser: Browser, filled: Home,
 
 
 @pytest.mark.parametrize("action", ["accept", "reject"])
-def test_an_undone_decision_leaves_memory_as_it_was(browser: Browser, filled: Home, now: datetime, action: str) -> None:
+def test_an_undone_decision_is_undone_as_by_the_command(
+    browser: Browser, filled: Home, same: Home, now: datetime, action: str
+) -> None:
     item, before = item_of(filled, "proposal", now), (filled.root / "MEMORY.md").read_text()
+    review(same, action, item.id, now=now)
+    review(same, "undo", item.id, now=now)
     browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
     undoing = browser.read("/page/review").form(f"/{item.id}/undo")
     answer = browser.submit(undoing)
     assert answer.headers["location"] == f"/page/review?item={item.id}"
     assert (filled.root / "MEMORY.md").read_text() == before
     assert item_of(filled, "proposal", now) == item
-    assert "Actor: Kim" in state(filled)["commit"]
+    found, wanted = state(filled), state(same)
+    assert "Actor: Kim" in found["commit"]
+    reverts = re.compile("Reverts: [0-9a-f]+")
+    found["commit"], wanted["commit"] = (reverts.sub("Reverts: …", one["commit"]) for one in (found, wanted))
+    assert found == wanted
     assert browser.submit(undoing).status_code == 409  # once
 
 
@@ -148,6 +161,30 @@ def test_a_second_tab_accepts_once(browser: Browser, filled: Home, now: datetime
     assert answer.status_code == 404
     assert item.id in answer.text
     assert state(filled) == after
+
+
+@pytest.mark.parametrize(("kind", "action"), [("proposal", "accept"), ("quarantine", "accept"), ("proposal", "reject")])
+def test_a_form_that_is_sent_twice_at_once_decides_once(
+    app: ASGIApp, browser: Browser, filled: Home, now: datetime, kind: str, action: str
+) -> None:
+    item = item_of(filled, kind, now)
+    form = browser.read("/page/review", item=item.id).form(f"/{item.id}/{action}")
+    commits, memory = query(filled.root, "rev-list", "--count", "HEAD").strip(), state(filled)["memory"]
+
+    def send(_: int) -> int:
+        other = Browser(app)
+        other.cookies.update(browser.cookies)
+        return other.submit(form).status_code
+
+    with ThreadPoolExecutor(3) as pool:
+        found = sorted(pool.map(send, range(3)))
+    assert found[0] == 303
+    assert set(found) <= {303, 404, 409}  # one that comes before the first is done helps it to its end
+    assert query(filled.root, "rev-list", "--count", "HEAD").strip() == str(int(commits) + 1)
+    assert [one.kind for one in waiting(filled, now)] == [{"proposal": "quarantine", "quarantine": "proposal"}[kind]]
+    assert browser.submit(browser.read("/page/review").form(f"/{item.id}/undo")).status_code == 303
+    assert item_of(filled, kind, now).text == item.text
+    assert (filled.root / "MEMORY.md").read_text() == memory
 
 
 def test_a_stale_form_accepts_no_words_that_it_did_not_show(browser: Browser, filled: Home, now: datetime) -> None:
@@ -194,9 +231,9 @@ def test_a_decision_is_offered_to_undo_for_a_day(browser: Browser, filled: Home,
     assert item_of(filled, "proposal", queue_at).id == item.id
 
 
-def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: object, clock: Clock, now: datetime) -> None:
+def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: ASGIApp, clock: Clock, now: datetime) -> None:
     item = item_of(filled, "proposal", now)
-    robin = Browser(app).sign_in(filled, "Robin", clock.now())  # type: ignore[arg-type]
+    robin = Browser(app).sign_in(filled, "Robin", clock.now())
     for action in ("accept", "reject"):
         answer = robin.submit(robin.read("/page/review", item=item.id).form(f"/{item.id}/{action}"))
         assert answer.status_code == 409
@@ -205,9 +242,11 @@ def test_who_said_a_text_does_not_decide_about_it(filled: Home, app: object, clo
 
 
 @pytest.mark.parametrize("person", ["memory", "Test", "", "x" * 100])
-def test_a_link_for_nobody_decides_nothing(filled: Home, app: object, clock: Clock, now: datetime, person: str) -> None:
+def test_a_link_for_nobody_decides_nothing(
+    filled: Home, app: ASGIApp, clock: Clock, now: datetime, person: str
+) -> None:
     item = item_of(filled, "proposal", now)
-    browser = Browser(app).sign_in(filled, person, clock.now())  # type: ignore[arg-type]
+    browser = Browser(app).sign_in(filled, person, clock.now())
     answer = browser.submit(browser.read("/page/review", item=item.id).form(f"/{item.id}/accept"))
     assert answer.status_code == 409
     assert item_of(filled, "proposal", now) == item
@@ -247,6 +286,34 @@ def test_views_show_a_commit_and_a_day(browser: Browser, home: Home, now: dateti
     assert "first fact" in browser.read("/page/prompt", at=first).text
     assert "second fact" not in browser.read("/page/prompt", at=first).text
     assert "Difference" in browser.read("/page/prompt", at=first, other_at="HEAD").text
+
+
+def test_a_comparison_sums_up_and_leaves_equal_parts_without_a_difference(browser: Browser, home: Home) -> None:
+    AgentHome(home).remember("The first fact is green.")
+    shown = browser.read("/page/prompt", other_at="HEAD~1")
+    rows = re.findall(
+        r"<tr><t[dh][^>]*>(SOUL|MEMORY|In all)</t[dh]>(.*?)</tr>", browser.get("/page/prompt", other_at="HEAD~1").text
+    )
+    differences = {name: re.findall(r"[+-]\d+", cells) for name, cells in rows}
+    assert differences["SOUL"] == []
+    assert [int(found) > 0 for name in ("MEMORY", "In all") for found in differences[name]] == [True, True]
+    assert "Compared: " in shown.text
+
+
+def test_a_held_back_text_takes_a_second_step_and_a_proposal_one(browser: Browser, filled: Home, now: datetime) -> None:
+    for kind, name in (("quarantine", "summary"), ("proposal", "button")):
+        shown = browser.read("/page/review", item=item_of(filled, kind, now).id)
+        assert [tag.name for tag in shown.tags if tag.attributes.get("data-key") == "a"] == [name]
+
+
+def test_a_speaker_is_named_behind_the_role(browser: Browser, home: Home, now: datetime) -> None:
+    for number, text in enumerate(("Blue paint.", ATTACK)):
+        said = Message(
+            session="s-1", id=f"m{number}", ts="2026-11-20T10:00:00", role="participant", name="Kim", content=text
+        )
+        transcript.append(home, "s-1", [said], actor="import", now=now)
+    assert "participant “Kim”" in browser.read("/page/search", words="blue paint").text
+    assert "participant “Kim”" in browser.read("/page/review").text
 
 
 def test_no_other_moment_is_shown(browser: Browser, home: Home) -> None:

@@ -26,7 +26,7 @@ class NotedResponder:
     def __init__(self) -> None:
         self.questions: list[Question] = []
         self.pieces: tuple[str, ...] = ()
-        self.before: Callable[[Question], None] = lambda _question: None
+        self.before: Callable[[Question], object] = lambda _question: None
 
     def answer(self, question: Question) -> Iterator[str]:
         self.questions.append(question)

@@ -49,6 +49,16 @@ def judged(slack: SlackServer, owner: str = OWNER) -> ChannelAudiences:
         (channel(PLACE, is_private=True, is_ext_shared=True), US, "group", "shared with another organisation"),
         (channel(PLACE, is_private=True, is_org_shared=True), US, "group", "shared with another organisation"),
         (channel(PLACE, is_private=True, is_pending_ext_shared=True), US, "group", "shared with another organisation"),
+        (channel(PLACE, is_private=True, shared_team_ids=[TEAM]), US, "trusted", "private channel"),
+        (
+            channel(PLACE, is_private=True, shared_team_ids=[TEAM, "T2"]),
+            US,
+            "group",
+            "shared with another organisation",
+        ),
+        (channel(PLACE, is_private=True, pending_shared=["T2"]), US, "group", "shared with another organisation"),
+        (channel(PLACE, is_private=True, connected_team_ids=["T2"]), US, "group", "shared with another organisation"),
+        (channel(PLACE, is_private=True, id="C0OTHER01"), US, "group", "unknown"),
         (channel(PLACE, is_private=True, is_mpim=True), US, "trusted", "group message"),
         (channel(PLACE, is_private=True, is_mpim=True), [*US, GUEST], "group", "guests present"),
         (channel(PLACE), US, "group", "public channel"),
@@ -117,6 +127,16 @@ def test_a_guest_on_a_later_page_is_found_and_a_crowd_is_no_circle(slack: SlackS
     found = audiences.judge("C0PRIVATE")
     assert found.why == "it has more than 200 members"
     assert found.audience == "group"
+
+
+def test_a_list_of_members_without_an_end_is_left(slack: SlackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    audiences = judged(slack)
+
+    def again(**_given: object) -> Row:
+        return {"members": [OWNER], "response_metadata": {"next_cursor": "1"}}
+
+    monkeypatch.setattr(audiences._client, "conversations_members", again)
+    assert audiences.judge("C0PRIVATE").kind == "unknown"
 
 
 def test_audiences_have_an_order() -> None:

@@ -10,7 +10,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from interfaces.slack.app import SlackSetup, slack_client
 from interfaces.slack.channel_audience import CALL_ERRORS
-from interfaces.slack.conversation import Conversations, NoRoom, Workspace, session_of
+from interfaces.slack.conversation import CaughtUp, Conversations, NoRoom, Workspace, session_of
 from interfaces.slack.message import SlackMessage
 from interfaces.slack.record import SlackThread, slack_record
 from tests.interfaces.slack.slack_server import AGENT, MARA, OWNER, TEAM, SlackServer
@@ -45,9 +45,9 @@ def test_all_messages_of_a_long_thread_are_caught_up_once(
     slack: SlackServer, owned_home: Home, conversations: Conversations
 ) -> None:
     thread = begun(slack, conversations, 230)  # more than a page, and enough for every beginning of an id
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
     assert contents(owned_home, thread) == [f"message {number}" for number in range(230)]
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
     assert len(contents(owned_home, thread)) == 230
 
 
@@ -60,10 +60,10 @@ def test_edits_and_deletions_are_caught_up_once(
         slack.edit(PLACE, f"1764400000.{number:06d}", f"edited {number}")
     for number in range(2, 40, 2):
         slack.delete(PLACE, f"1764400000.{number:06d}")
-    gone = conversations.catch_up(thread)
-    assert len(gone) == 39
+    done = conversations.catch_up(thread)
+    assert (len(done.edited), len(done.deleted)) == (20, 19)
     assert contents(owned_home, thread) == ["message 0", *(f"edited {number}" for number in range(1, 40, 2))]
-    assert conversations.catch_up(thread) == ()
+    assert conversations.catch_up(thread) == CaughtUp()
 
 
 def test_while_too_many_texts_wait_only_the_owner_is_kept(
@@ -122,6 +122,21 @@ def test_a_server_that_fails_or_breaks_off_deletes_nothing(
         with pytest.raises(CALL_ERRORS):
             conversations.catch_up(thread)
     assert contents(owned_home, thread) == ["message 0"]
+
+
+def test_a_thread_without_an_end_takes_nothing_back(
+    slack: SlackServer, owned_home: Home, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = begun(slack, conversations, 3)
+    conversations.catch_up(thread)
+
+    def empty(**_given: object) -> dict[str, object]:
+        return {"messages": [], "response_metadata": {"next_cursor": "1"}}
+
+    monkeypatch.setattr(conversations._client, "conversations_replies", empty)
+    with pytest.raises(ValueError, match="has no end"):
+        conversations.catch_up(thread)
+    assert len(contents(owned_home, thread)) == 3
 
 
 def test_a_session_has_the_same_name_for_its_thread_alone() -> None:

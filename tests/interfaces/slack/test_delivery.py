@@ -77,6 +77,29 @@ def test_a_stream_that_breaks_off_is_ended(slack: SlackServer, delivery: Deliver
     assert len(slack.called("chat.stopStream")) == 1
 
 
+@pytest.mark.parametrize("method", ["chat.appendStream", "chat.stopStream"])
+def test_what_a_stream_does_not_take_any_more_is_posted(slack: SlackServer, delivery: Delivery, method: str) -> None:
+    slack.failing[method] = "message_not_in_streaming_state"
+    pieces = ("first line\n", "second line\n", "third line\n", "end")
+    ts, text = delivery.stream(DIRECT, THREAD, iter(pieces), allowed=Audience.owner)
+    assert text == "".join(pieces)
+    assert "".join(slack.answers(DIRECT)) == text
+    assert len(slack.answers(DIRECT)) == 2
+    assert ts == slack.messages[DIRECT][0]["ts"]
+
+
+def test_a_stream_that_breaks_off_where_fewer_may_see_it_adds_nothing(slack: SlackServer, delivery: Delivery) -> None:
+    def pieces() -> Iterator[str]:
+        yield "first line\n"
+        yield "half"
+        slack.channels[DIRECT]["is_ext_shared"] = True
+        raise ResponderFailed("broken off")
+
+    with pytest.raises(ResponderFailed):
+        delivery.stream(DIRECT, THREAD, pieces(), allowed=Audience.owner)
+    assert slack.answers(DIRECT) == ["first line\n"]
+
+
 def test_a_message_that_slack_refuses_is_an_error(slack: SlackServer, delivery: Delivery) -> None:
     slack.failing |= {"chat.postMessage": "is_archived", "chat.postEphemeral": "user_not_in_channel"}
     with pytest.raises(DeliveryFailed, match="is_archived"):

@@ -374,6 +374,21 @@ def test_a_bot_that_was_started_for_a_group_shows_nobody_more(
     assert responder.questions[0].audience == "group"
 
 
+def test_a_thread_that_asks_too_much_is_told_so(
+    slack: SlackServer, bot: SlackBot, responder: NotedResponder, owned_home: Home
+) -> None:
+    go_on = threading.Event()
+    responder.before = lambda _question: go_on.wait(30.0)
+    thread = slack.say(DIRECT, OWNER, "0")
+    for number in range(1, 5):
+        slack.say(DIRECT, OWNER, str(number), thread=thread)
+    wait_for(lambda: sum("earlier messages" in text for text in slack.answers(DIRECT, thread)) == 2)
+    go_on.set()
+    wait_for(lambda: not bot.door._waiting)
+    assert len(responder.questions) == 3
+    assert len([m for m in kept(owned_home, bot, DIRECT, thread) if m.role == "user"]) == 5
+
+
 def test_bots_are_not_answered(slack: SlackServer, bot: SlackBot, responder: NotedResponder) -> None:
     row = slack.write(PUBLIC, "U0OTHER01", f"<@{AGENT}> loop")
     slack.send(slack.event_of(PUBLIC, {**row, "bot_id": "B0OTHER01", "subtype": "bot_message"}))
@@ -444,7 +459,7 @@ def test_one_person_takes_neither_every_answer_nor_every_thread(
     responder.before = wait
     threads = [slack.say(PUBLIC, MARA, f"<@{AGENT}> question {number}") for number in range(4)]
     wait_for(lambda: len(slack.answers(PUBLIC)) == 2)
-    assert all("still at your earlier messages" in text for text in slack.answers(PUBLIC))
+    assert all("still at earlier messages" in text for text in slack.answers(PUBLIC))
     own = slack.say(DIRECT, OWNER, "and mine?")
     wait_for(lambda: len(responder.questions) == 3)
     going.set()

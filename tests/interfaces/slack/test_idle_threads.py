@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from agent_home.home import MEMORY, Home
 from agent_home.storage import read_text
 from distill.review.queue import waiting
+from interfaces.kept_promises import keep_promise
 from interfaces.promised_closings import left_closings, promise
+from interfaces.slack import idle_threads
 from interfaces.slack.app import SlackBot
 from tests.conftest import NOW
 from tests.interfaces.slack.conftest import NotedBot
@@ -122,6 +127,20 @@ def test_an_event_that_comes_after_the_closing_reaches_memory_with_the_next_one(
     assert "Postgres" in read_text(owned_home.root / MEMORY)
 
 
+def test_an_edit_after_the_closing_replaces_the_entry_or_waits_for_the_owner(
+    slack: SlackServer, bot: SlackBot, owned_home: Home
+) -> None:
+    thread = talk(slack, DIRECT, DECISION)
+    settled(bot, 1)
+    assert len(idle(bot)) == 1
+    event = slack.edit(DIRECT, thread, "Let us talk about the office.")
+    slack.send(event)
+    wait_for(lambda: bool(waiting(owned_home, NOW)))
+    [item] = waiting(owned_home, NOW)
+    assert "edited" in str(item)
+    assert "Postgres" in read_text(owned_home.root / MEMORY)
+
+
 def test_a_thread_is_not_closed_while_slack_does_not_answer(slack: SlackServer, bot: SlackBot) -> None:
     talk(slack, DIRECT, DECISION)
     settled(bot, 1)
@@ -163,6 +182,27 @@ def test_what_was_said_while_memory_was_off_does_not_come_in_later(
     slack.command(PUBLIC, OWNER, "on")
     assert len(idle(bot)) == 1
     assert "Postgres" not in "".join(read_text(path) for path in owned_home.root.glob("**/*.md"))
+
+
+def test_what_is_said_while_a_thread_is_closed_waits_for_the_next_closing(
+    slack: SlackServer, bot: SlackBot, owned_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = talk(slack, PUBLIC, "Let us talk about the office.")
+    settled(bot, 1)
+
+    def slowly(*args: Any) -> object:
+        done = keep_promise(*args)
+        slack.say(PUBLIC, OWNER, DECISION, thread=thread)
+        wait_for(lambda: bot.door._record.threads()[0].last_user == OWNER)
+        time.sleep(0.3)
+        return done
+
+    monkeypatch.setattr(idle_threads, "keep_promise", slowly)
+    assert len(idle(bot)) == 1
+    monkeypatch.undo()
+    assert bot.door._record.threads()[0].unclosed
+    assert len(idle(bot)) == 1
+    assert "Postgres" in read_text(owned_home.root / MEMORY)
 
 
 def test_a_closed_thread_that_goes_on_is_closed_again(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:

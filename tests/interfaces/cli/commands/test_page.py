@@ -89,10 +89,26 @@ def test_out_writes_a_file_for_its_owner_alone(home: Home, tmp_path: Path) -> No
 
 def test_out_replaces_a_file_and_speaks_chinese(home: Home, tmp_path: Path) -> None:
     out = tmp_path / "memory.html"
-    out.write_text("before")
+    assert run(home, "--out", str(out)).exit_code == 0
     found = json.loads(run(home, "--out", str(out), "--lang", "zh", "--json").stdout)
     assert found == {"file": str(out), "bytes": out.stat().st_size}
     assert '<html lang="zh">' in out.read_text("utf-8")
+
+
+def test_out_replaces_nothing_but_an_earlier_page(home: Home, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.html"
+    notes.write_text("<html>mine</html>")
+    result = run(home, "--out", str(notes))
+    assert (result.exit_code, notes.read_text()) == (2, "<html>mine</html>")
+    assert "is no page of this command" in result.stderr
+    link = tmp_path / "link"
+    link.symlink_to(home.root)
+    before = (home.root / "MEMORY.md").read_bytes()
+    for out in (home.root / "MEMORY.md", home.root / "memory.html", link / "memory.html"):
+        result = run(home, "--out", str(out))
+        assert (result.exit_code, "lies in the home" in result.stderr) == (2, True)
+    assert (home.root / "MEMORY.md").read_bytes() == before
+    assert not (home.root / "memory.html").exists()
 
 
 @pytest.mark.parametrize("name", ["none/memory.html", "."])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -20,7 +23,7 @@ from agent_home.settings import OwnerSettings
 from agent_home.store import transcript
 from interfaces.cli import cli
 from tests.conftest import NOW
-from tests.interfaces.slack.slack_server import OWNER, SlackServer, wait_for
+from tests.interfaces.slack.slack_server import OWNER, SlackServer, signed, wait_for
 
 DIRECT = "D0OWNER01"
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "SLACK_SIGNING_SECRET": "secret-1"}
@@ -54,12 +57,35 @@ def test_a_process_answers_with_a_command_and_ends_at_a_signal(slack: SlackServe
         wait_for(lambda: len(transcript.read(transcript.sessions(home)[0].path)) == 2)
     finally:
         process.send_signal(signal.SIGTERM)
-        while process.poll() is None:
+        while process.poll() is None:  # its library waits for a word of the server
             slack.nudge()
+            time.sleep(0.05)
         out, error = process.communicate()
     assert process.returncode == 0, error
     assert b"answers in Home over Slack's socket" in out
     assert b"xoxb" not in out + error
+
+
+def test_a_process_answers_signed_requests_over_http(slack: SlackServer, home: Home) -> None:
+    create(home.root, owner=OwnerSettings(accounts=(OWNER,)), now=NOW)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from interfaces.entry import main; main()", "slack", "--home", str(home.root),
+         "--http", "127.0.0.1:0", "--responder-command", "cat"],
+        env={**os.environ, **TOKENS, "SLACK_API_URL": slack.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().decode().split()[-1]
+        row = slack.write(DIRECT, OWNER, "the parrot is green")
+        body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": slack.event_of(DIRECT, row)})
+        assert httpx.post(url, content=body).status_code == 401
+        assert httpx.post(url, content=body, headers=signed("secret-1", body)).status_code == 200
+        wait_for(lambda: bool(slack.answers(DIRECT)))
+        assert '"text": "the parrot is green"' in slack.answers(DIRECT)[0]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, error = process.communicate()
+    assert process.returncode == 0, error
 
 
 def test_the_check_names_what_is_missing(slack: SlackServer, home: Home) -> None:
@@ -109,3 +135,25 @@ def test_without_the_extra_the_error_names_it(home: Home, monkeypatch: pytest.Mo
     done = run(home, "--check")
     assert done.exit_code != 0
     assert "pip install 'agent-home[slack]'" in done.output
+
+
+def test_an_address_that_slack_cannot_call_is_refused(home: Home) -> None:
+    for options in (["--manifest", "--url", "http://bot.example/x"], ["--manifest", "--url", "none"]):
+        done = run(home, *options)
+        assert (done.exit_code, "https://" in done.output) == (2, True)
+    assert "--manifest" in run(home, "--url", "https://bot.example/slack/events").output
+
+
+@pytest.mark.parametrize(("name", "token"), [("SLACK_BOT_TOKEN", "xapp-1"), ("SLACK_APP_TOKEN", "xoxb-1")])
+def test_swapped_tokens_are_named(home: Home, name: str, token: str) -> None:
+    done = run(home, "--check", **{name: token})
+    assert done.exit_code != 0
+    assert f"{name} has the other token" in done.output
+    assert token not in done.output
+
+
+def test_without_a_network_no_token_is_blamed(home: Home) -> None:
+    done = run(home, "--check", SLACK_API_URL="http://127.0.0.1:9/")
+    assert done.exit_code == 1
+    assert "Slack was not reached" in done.output
+    assert "must be the bot token" not in done.output

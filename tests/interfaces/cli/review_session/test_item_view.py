@@ -55,6 +55,12 @@ def test_a_summary_names_the_commit_and_turns_and_counts_the_rest() -> None:
     assert "~ [-old-]{+new+}" in long
 
 
+def test_a_turn_names_its_speaker_behind_the_role() -> None:
+    turn = replace(TURNS[0], role="participant", name="Kim")
+    shown = text(summary(ITEM, Grounds(statement="The rate is limited", turns=(turn,)), NARROW))
+    assert 'participant "Kim"' in shown
+
+
 def test_a_long_text_is_cut_in_a_summary_alone() -> None:
     grounds = Grounds(statement="\n".join(f"line {number}" for number in range(40)))
     short, long = summary(ITEM, grounds, NARROW), details(ITEM, grounds, (), NARROW)

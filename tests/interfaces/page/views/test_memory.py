@@ -76,7 +76,10 @@ def test_a_commit_shows_what_was_then(home: Home, now: datetime) -> None:
     view = memory_view(home, now, at=then[:12])
     assert [row.text for row in view.rows] == ["The first fact is green."]
     assert view.at == then
-    assert datetime.fromisoformat(view.when)
+    then_day = datetime.fromisoformat(view.when).date()
+    assert [row.age_days for row in view.rows] == [max(0, (then_day - now.date()).days)]
+    assert not view.is_older
+    assert memory_view(home, now, at="2001-01-01").is_older
     assert len(memory_view(home, now).rows) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 from agent_home.errors import NoSuchRevision
 from agent_home.git import history
 from agent_home.home import Home
-from interfaces.page.views.moments import commit_at
+from interfaces.page.views.moments import commit_at, is_before
 
 
 def commit(home: Home, day: str) -> str:
@@ -61,3 +61,19 @@ def test_a_revision_means_its_commit(home: Home, named: str) -> None:
 def test_no_other_word_is_a_moment(home: Home, named: str) -> None:
     with pytest.raises(NoSuchRevision):
         commit_at(home, named)
+
+
+@pytest.mark.parametrize(
+    ("named", "before"),
+    [
+        ("2026-11-20", True),
+        (" 2026-11-20 ", True),
+        ("2026-11-21", False),
+        ("2026-11-22", False),
+        ("HEAD", False),
+        ("", False),
+    ],
+)
+def test_a_day_before_the_commit_that_it_means_is_told(named: str, *, before: bool) -> None:
+    assert is_before(named, "2026-11-21T09:00:00+00:00") is before
+    assert not is_before(named, "")

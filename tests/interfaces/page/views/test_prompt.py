@@ -44,6 +44,13 @@ def test_another_moment_stands_beside_it(noted: Home, now: datetime) -> None:
     assert "second fact" not in prompt_view(noted, now, _, at=then).text
 
 
+def test_what_either_prompt_lacks_is_told_once(noted: Home, now: datetime) -> None:
+    view = prompt_view(noted, now, _, message="Which fact?", other_at="HEAD")
+    assert view.other is not None
+    assert view.other.degraded
+    assert list(view.degraded) == list(dict.fromkeys([*view.receipt.degraded, *view.other.degraded]))
+
+
 def test_another_window_stands_beside_it(noted: Home, now: datetime) -> None:
     view = prompt_view(noted, now, _, window=200_000, other_window=8_000)
     assert view.other is not None

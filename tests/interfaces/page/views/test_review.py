@@ -129,3 +129,23 @@ def test_many_texts_are_listed_around_the_shown_one(home: Home, now: datetime, m
     middle = review_view(home, now, "q-0150")
     assert "q-0150" in {line.id for line in middle.lines}
     assert len(review_view(home, now).lines) == 100
+
+
+def test_a_message_that_the_guard_held_back_is_told_from_an_entry(home: Home, now: datetime) -> None:
+    said = Message(session="s-1", id="m1", ts="2026-11-20T10:00:00", content=ATTACK)
+    transcript.append(home, "s-1", [said], actor="import", now=now)
+    (item,) = waiting(home, now)
+    card = review_view(home, now).shown
+    assert card is not None
+    assert (card.item.id, card.is_message, card.parts, card.problem) == (item.id, True, (), "")
+    assert card.findings == ("override",)
+    proposed = review_view(home, now, propose(home, "Decision: we keep one ledger.", now)).shown
+    assert proposed is not None
+    assert not proposed.is_message
+
+
+def test_a_decision_is_named_by_its_statement(home: Home, now: datetime) -> None:
+    proposed = propose(home, "Decision: we keep one ledger.", now)
+    queue.accept(home, queue.find(home, proposed, now), person="Kim", now=now)
+    view = review_view(home, now)
+    assert [view.words(item) for item in view.decided] == ["Robin (participant) said: Decision: we keep one ledger."]

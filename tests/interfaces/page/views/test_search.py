@@ -25,6 +25,7 @@ def test_a_hit_of_memory_leads_to_its_entry(noted: Home) -> None:
     view = search_view(noted, "ledger PostgreSQL")
     first = view.hits[0]
     assert (first.hit.layer, first.entry[:2]) == ("memory", "RC")
+    assert first.text == "The ledger runs on PostgreSQL."
     assert first.reasons
     assert [abs(score) for _, score in first.reasons] == sorted(
         (abs(score) for _, score in first.reasons), reverse=True
