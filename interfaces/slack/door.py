@@ -42,7 +42,7 @@ __all__ = ["LOGGER", "SlackDoor"]
 LOGGER = logging.getLogger("agent_home.slack")
 #: Errors of the home that a thread is told about.
 _MEMORY_ERRORS = (HomeError, AssemblerError, DistillError, RecallError, OSError, ValueError)
-#: Answers that are written at the same time, and messages of one thread and of all that may wait for theirs.
+#: Answers that are written at the same time, and messages of one thread, and of all but the owner, that may wait for theirs.
 _WORKERS, _MOST_WAITING, _MOST_IN_ALL = 4, 3, 40
 #: Answers to one person other than the owner that may wait, in all threads.
 _MOST_OF_PERSON = 6
@@ -251,8 +251,8 @@ class SlackDoor:
     def _places(self, thread: SlackThread, message: SlackMessage) -> dict[str, int]:
         """Return what an answer to *message* takes room of, and how many it has."""
         is_owner = message.user == self._conversations.workspace.owner
-        person = {} if is_owner else {f"person {message.user}": _MOST_OF_PERSON}
-        return {thread.session: _MOST_WAITING, "everybody": _MOST_IN_ALL} | person
+        others = {f"person {message.user}": _MOST_OF_PERSON, "everybody else": _MOST_IN_ALL}
+        return {thread.session: _MOST_WAITING} | ({} if is_owner else others)
 
     def _submit(self, thread: SlackThread, message: SlackMessage, problem: str) -> None:
         places = self._places(thread, message)

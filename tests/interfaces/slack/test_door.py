@@ -451,6 +451,7 @@ def test_one_person_takes_neither_every_answer_nor_every_thread(
     slack: SlackServer, bot: SlackBot, owned_home: Home, responder: NotedResponder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interfaces.slack.door._MOST_OF_PERSON", 2)
+    monkeypatch.setattr("interfaces.slack.door._MOST_IN_ALL", 2)
     going = threading.Event()
 
     def wait(_question: object) -> None:
