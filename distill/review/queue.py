@@ -106,6 +106,11 @@ class ReviewItem:
     foreign: bool = False
     speaker: str = ""
 
+    @property
+    def conversation(self) -> str:
+        """The session that a person can look up. A note of a participant has none, only a name to count it by."""
+        return "" if self.session.endswith(":") else self.session
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOutcome:

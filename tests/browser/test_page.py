@@ -109,6 +109,7 @@ def test_a_text_is_edited_and_then_accepted(page: Page, home: Home) -> None:
 
 def test_a_search_leads_to_an_entry_and_back_in_time(page: Page, home: Home) -> None:
     page.get_by_role("link", name="Search", exact=True).click()
+    page.wait_for_load_state()
     page.keyboard.press("/")
     page.keyboard.type("billing deployed")
     page.keyboard.press("Enter")

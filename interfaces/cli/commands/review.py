@@ -397,8 +397,8 @@ def _more(item: ReviewItem, width: int) -> Iterator[list[Span]]:
     place = f"{item.path} / {item.section}" if item.section else item.path
     author = f'{item.origin} "{item.speaker}"' if item.speaker else item.origin
     for name, value in (
-        ("text", _said(item)), ("place", place), ("waits", item.reason), ("author", author), ("session", item.session),
-        ("evidence", item.evidence), ("since", item.ts),
+        ("text", _said(item)), ("place", place), ("waits", item.reason), ("author", author),
+        ("session", item.conversation), ("evidence", item.evidence), ("since", item.ts),
     ):  # fmt: skip
         for number, line in enumerate(wrapped(revealed(value.strip()).expandtabs(), width - 14) if value else ()):
             yield [(f"    {name if not number else '':9} ", "faint"), (line, "plain")]
@@ -411,7 +411,7 @@ def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
         ("waits", item.reason or "its section is reviewed before it is committed"),
         ("author", f'{item.origin} "{item.speaker}"' if item.speaker else item.origin),
         ("written by", item.actor),
-        ("session", item.session),
+        ("session", item.conversation),
         ("source", item.source),
         ("evidence", item.evidence),
         ("since", item.ts),

@@ -78,7 +78,7 @@ def details(item: ReviewItem, grounds: Grounds, diff: Sequence[str], layout: Lay
         ("waits", _reason(item)),
         ("author", _author(item)),
         ("written by", item.actor),
-        ("session", item.session),
+        ("session", item.conversation),
         ("source", item.source),
         ("since", item.ts),
         ("findings", ", ".join(f"{row.get('layer', '')}/{row.get('rule', '')}" for row in item.findings)),
@@ -121,8 +121,8 @@ def _author(item: ReviewItem) -> str:
 def _writers(item: ReviewItem) -> Iterator[str]:
     """Yield whose words a text without cited turns has, and what wrote it."""
     yield _author(item)
-    if item.session:
-        yield f"session {item.session}"
+    if item.conversation:
+        yield f"session {item.conversation}"
     if item.actor:
         yield f"written by {item.actor}"
 
