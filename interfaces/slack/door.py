@@ -42,7 +42,7 @@ __all__ = ["LOGGER", "SlackDoor"]
 LOGGER = logging.getLogger("agent_home.slack")
 #: Errors of the home that a thread is told about.
 _MEMORY_ERRORS = (HomeError, AssemblerError, DistillError, RecallError, OSError, ValueError)
-#: Answers that are written at the same time, and messages of one thread, and of all but the owner, that may wait for theirs.
+#: Answers that are written at the same time. Messages of one thread, and of all but the owner, that wait for theirs.
 _WORKERS, _MOST_WAITING, _MOST_IN_ALL = 4, 3, 40
 #: Answers to one person other than the owner that may wait, in all threads.
 _MOST_OF_PERSON = 6
