@@ -1,4 +1,4 @@
-"""Own the pause of the cyclic garbage collector while a prompt is made.
+"""Own the pause of the cyclic garbage collector while a prompt or a view of the page is made.
 
 A prompt makes some ten thousand objects that live as long as it takes, and references alone free them all. The
 collector would look at them, and at every object that the process keeps, again and again. That took a tenth of the time

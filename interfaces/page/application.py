@@ -22,6 +22,7 @@ from agent_home import clock
 from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.waiting import most_wait_s
+from recall.collector_pause import collector_paused
 
 from ..indexing import index_changes
 from .access import Visitor, sign_in, sign_out, visitor_of
@@ -180,6 +181,7 @@ class _Page:
         return None
 
 
+@collector_paused()
 def _rendered(request: Request, signed: _SignedIn, view: PageView, given: Mapping[str, str]) -> Response:
     shown = view.show(signed.home, clock.now(), given, translation(_language(request)))
     return _html(request, signed, view.template, view=shown, tab=view.tab)
