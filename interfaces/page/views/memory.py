@@ -15,7 +15,7 @@ from agent_home.documents.standing import Standing, standings
 from agent_home.git import history
 from agent_home.home import MEMORY, Home
 from agent_home.screening.service import ScreeningService
-from agent_home.store.references import last_references
+from agent_home.store.references import read
 from distill.evidence.status import Evidence
 
 from .moments import commit_at, is_before
@@ -27,7 +27,7 @@ PAGE_ROWS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRow:
-    """An entry: its id, text, date, age in days, evidence, last reference, and what became of it."""
+    """An entry: its id, text, date, age in days, evidence, references with the last one, and what became of it."""
 
     id: str
     section: str
@@ -36,6 +36,7 @@ class MemoryRow:
     age_days: int | None
     evidence: str
     last_use: str
+    references: int
     origin: str
     standing: Standing
     protected: bool
@@ -95,7 +96,7 @@ def memory_view(
     rows.sort(key=lambda row: (row[1].date, row[1].id), reverse=True)
     pages = max(1, -(-len(rows) // most))
     page = min(max(1, page), pages)
-    used = {} if commit else last_references(home)
+    used = {} if commit else _references(home)
     when = history.query(home.root, "show", "-s", "--format=%cI", commit).strip() if commit else ""
     today = date.fromisoformat(when[:10]) if when else now.date()
     shown = rows[(page - 1) * most : page * most]
@@ -124,6 +125,15 @@ def _entries(
     return found[False], found[True]
 
 
+def _references(home: Home) -> dict[str, tuple[int, str]]:
+    """Return how often each entry was referred to, and the day of its last reference, by id."""
+    found: dict[str, tuple[int, str]] = {}
+    for reference in read(home):
+        count, last = found.get(reference.id, (0, ""))
+        found[reference.id] = count + 1, max(last, reference.ts[:10])
+    return found
+
+
 def _with_sections(text: str) -> list[tuple[str, Entry]]:
     title, found = "", []
     for block in parse(text).blocks:
@@ -135,13 +145,13 @@ def _with_sections(text: str) -> list[tuple[str, Entry]]:
 
 
 def _row(
-    title: str, entry: Entry, known: Mapping[str, Standing], used: Mapping[str, datetime], today: date
+    title: str, entry: Entry, known: Mapping[str, Standing], used: Mapping[str, tuple[int, str]], today: date
 ) -> MemoryRow:
     parsed = Evidence.parse(entry.fields.get("Evidence", ""))
-    last = used.get(entry.id)
+    count, last = used.get(entry.id, (0, ""))
     return MemoryRow(
         id=entry.id, section=title, text=entry.text, date=entry.date, age_days=_age(entry.date, today),
-        evidence=parsed[0].state if parsed else "", last_use=f"{last:%Y-%m-%d}" if last else "",
+        evidence=parsed[0].state if parsed else "", last_use=last, references=count,
         origin=entry.fields.get("Origin", ""), standing=known[entry.id], protected=entry.protected,
     )  # fmt: skip
 

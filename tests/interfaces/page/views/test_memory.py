@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -63,9 +63,11 @@ def test_pages_have_as_many_rows_as_asked(written: Home, now: datetime) -> None:
     assert [(view.page, view.pages) for view in views] == [(1, 2), (1, 2), (2, 2), (2, 2)]
 
 
-def test_a_reference_is_the_last_use(written: Home, now: datetime) -> None:
+def test_references_are_counted_and_the_newest_is_the_last_use(written: Home, now: datetime) -> None:
+    AgentHome(written).cite("KD-0001", now=now - timedelta(days=2))
     AgentHome(written).cite("KD-0001", now=now)
-    assert {row.id: row.last_use for row in memory_view(written, now).rows}["KD-0001"] == "2026-11-21"
+    rows = {row.id: (row.references, row.last_use) for row in memory_view(written, now).rows}
+    assert (rows["KD-0001"], rows["LL-0001"]) == ((2, "2026-11-21"), (0, ""))
 
 
 def test_a_commit_shows_what_was_then(home: Home, now: datetime) -> None:
