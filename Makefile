@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= ../shared/data
+# Many tests wait for git, a disk or a killed process. One worker more than there are processors uses that time.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 # Processes that the tests and the demo start would compile every module again without the bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -12,7 +14,7 @@ demo: $(VENV)/.ready           ## make an agent home, import and close two conve
 	$(BIN)/python -m bench.demo demo-home
 
 test: $(VENV)/.ready           ## every test, warnings are errors
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git, two machines: 90 minutes; ARGS="machines --seed 7"
 	$(BIN)/python -m tests.torture $(ARGS)

@@ -111,6 +111,7 @@ def _write(invocation: Invocation, out: Path, language: str) -> None:
 
 def _is_page(path: Path) -> bool:
     """Return whether *path* is a file that an earlier ``--out`` wrote. An empty file counts, as one of mktemp's."""
-    with path.open("rb") as file:
-        begin = file.read(_HEAD_BYTES)
+    from agent_home import storage
+
+    begin = storage.read_bytes(path, _HEAD_BYTES)
     return not begin or _MARK in begin
