@@ -47,7 +47,9 @@ def started(code: str, *arguments: str, **environ: str) -> subprocess.Popen[byte
 def ended_well(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         _, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error.decode()
+        # Whoever finds the index busy leaves it to the other one, and says so with the exit code of findings.
+        busy = process.returncode == 1 and error.startswith(b"memory: another sync is running")
+        assert process.returncode == 0 or busy, error.decode()
 
 
 @contextmanager
