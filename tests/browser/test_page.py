@@ -188,16 +188,17 @@ def test_a_second_visit_needs_a_new_link(context: BrowserContext, page: Page, ad
     assert page.request.get(f"{address}/page/memory").status == 401
 
 
-def test_pictures_of_the_documentation(page: Page, address: str, request: pytest.FixtureRequest) -> None:
-    folder = request.config.getoption("--screenshots")
-    if not folder:
-        pytest.skip("asked for with --screenshots DIR")
+def test_pictures_of_the_documentation(
+    page: Page, address: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = Path(request.config.getoption("--screenshots") or tmp_path)
     page.set_viewport_size({"width": 1180, "height": 860})
-    page.screenshot(path=Path(folder) / "page-review.png")
+    page.screenshot(path=folder / "page-review.png")
     page.emulate_media(color_scheme="dark")
     page.goto(f"{address}/page/prompt?message=When+do+we+deploy+billing%3F")
-    page.screenshot(path=Path(folder) / "page-prompt-dark.png")
+    page.screenshot(path=folder / "page-prompt-dark.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{address}/page/memory")
-    page.screenshot(path=Path(folder) / "page-memory-phone.png")
+    page.screenshot(path=folder / "page-memory-phone.png")
+    assert len(list(folder.glob("page-*.png"))) == 3
