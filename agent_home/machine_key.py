@@ -4,7 +4,7 @@ A record that arrives with a pull, an archive or a shared folder can have any co
 never leaves the user's state folder tells it from a record of this machine. Losing the key loses no memory: records
 signed with it are believed no more, and each user of :func:`verify` says what a person can do then.
 
-This is one of three places that read the environment outside the interfaces (``docs/architecture.md``): every program
+This is one of few places that read the environment outside the interfaces (``docs/architecture.md``): every program
 of a user must find the same key.
 """
 

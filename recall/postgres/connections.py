@@ -1,0 +1,147 @@
+"""Connections to PostgreSQL, lent from one pool for each address and process.
+
+A lost or refused connection raises :class:`recall.servers.ServerUnavailable` at once, and the server is left alone for
+a while (:class:`recall.servers.Backoff`). A connection is checked before it is lent.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..errors import RecallError
+from ..servers import DATABASE_VARIABLE, Backoff, NoServer, ServerUnavailable
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg_pool import ConnectionPool
+
+    Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+__all__ = ["Connection", "DatabaseFailed", "close_pools", "connection", "has_client"]
+
+#: Connections of one process to one server.
+MOST_CONNECTIONS = 20
+#: Seconds to wait for the server, for another thread to give a connection back, and for the threads of a pool to end.
+_CONNECT_S, _LEND_S, _CLOSE_S = 5, 10.0, 2.0
+_SERVER = "PostgreSQL"
+
+if not TYPE_CHECKING:
+    Connection = "psycopg.Connection"
+
+
+class DatabaseFailed(RecallError):
+    """PostgreSQL answered with an error."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"PostgreSQL failed: {problem}")
+        self.problem = problem
+
+
+def has_client() -> bool:
+    """Return whether the packages that talk to PostgreSQL are installed."""
+    from importlib.util import find_spec
+
+    return find_spec("psycopg") is not None and find_spec("psycopg_pool") is not None
+
+
+@contextmanager
+def connection(url: str) -> Iterator[Connection]:
+    """Lend a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
+
+    Raises:
+        NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
+        ServerUnavailable: the server does not answer, or the connection was lost.
+        DatabaseFailed: the server answered with an error that the block did not catch.
+    """
+    if not url:
+        raise NoServer(f"no database is named. Set {DATABASE_VARIABLE}, as in postgresql://user@host/name")
+    if not has_client():
+        raise NoServer("the client of PostgreSQL is not installed. Run pip install 'agent-home[postgresql]'")
+    import psycopg
+    from psycopg_pool import PoolTimeout
+
+    server = _server_of(url)
+    if server.backoff.wait_s:
+        raise ServerUnavailable(_SERVER, url, f"{server.backoff.problem}. Asked again in {server.backoff.wait_s:.0f} s")
+    try:
+        with server.opened().connection() as conn:
+            try:
+                yield conn
+            except psycopg.OperationalError as error:
+                if conn.broken:
+                    raise
+                raise DatabaseFailed(_line(error)) from error  # such as a statement that took too long
+        server.backoff.succeeded()
+    except (psycopg.OperationalError, PoolTimeout) as error:
+        server.close()
+        server.backoff.failed(_line(error))
+        raise ServerUnavailable(_SERVER, url, _line(error)) from error
+    except psycopg.Error as error:
+        raise DatabaseFailed(_line(error)) from error
+
+
+class _Server:
+    """The connections to one address. The pool is opened once the server answers, because it hides why one does not."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self._lock = url, Lock()
+        self._pool: ConnectionPool[Connection] | None = None
+        self.backoff = Backoff()
+
+    def opened(self) -> ConnectionPool[Connection]:
+        """Return the open pool.
+
+        Raises:
+            psycopg.OperationalError: the server does not answer.
+        """
+        import psycopg
+        from psycopg_pool import ConnectionPool
+
+        with self._lock:
+            if self._pool is None:
+                options = {"connect_timeout": _CONNECT_S, "application_name": "agent-home"}
+                psycopg.connect(self._url, **options).close()  # type: ignore[arg-type]
+                self._pool = ConnectionPool(
+                    self._url, min_size=0, max_size=MOST_CONNECTIONS, timeout=_LEND_S, num_workers=1, kwargs=options,
+                    check=ConnectionPool.check_connection, open=True,
+                )  # fmt: skip
+            return self._pool
+
+    def close(self) -> None:
+        """Close the connections. The next use opens new ones."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close(timeout=_CLOSE_S)
+
+
+_LOCK = Lock()
+_SERVERS: dict[tuple[int, str], _Server] = {}
+
+
+def _server_of(url: str) -> _Server:
+    key = os.getpid(), url  # a forked process must not share connections
+    with _LOCK:
+        return _SERVERS.setdefault(key, _Server(url))
+
+
+def close_pools() -> None:
+    """Close every connection of this process."""
+    with _LOCK:
+        mine = [_SERVERS.pop(key) for key in list(_SERVERS) if key[0] == os.getpid()]
+    for server in mine:
+        server.close()
+
+
+atexit.register(close_pools)
+
+
+def _line(error: Exception) -> str:
+    """Return what *error* says, in one line without a password."""
+    said = " ".join(str(error).split())
+    return said or type(error).__name__

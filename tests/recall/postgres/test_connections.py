@@ -1,0 +1,74 @@
+"""Connections are lent, come back, and a server that stops is reported at once and used again when it is back."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.measure import servers
+from recall.postgres.connections import DatabaseFailed, close_pools, connection
+from recall.servers import NoServer, ServerUnavailable
+
+
+def test_a_block_commits_and_an_exception_undoes(new_database_url: str) -> None:
+    with connection(new_database_url) as conn:
+        conn.execute("CREATE TABLE kept(n int)")
+    with pytest.raises(ZeroDivisionError):
+        _insert_and_fail(new_database_url)
+    with connection(new_database_url) as conn:
+        assert conn.execute("SELECT count(*) FROM kept").fetchall() == [(0,)]
+
+
+def _insert_and_fail(url: str) -> None:
+    with connection(url) as conn:
+        conn.execute("INSERT INTO kept VALUES (1)")
+        raise ZeroDivisionError
+
+
+def test_an_error_of_the_server_is_one_line(database_url: str) -> None:
+    with pytest.raises(DatabaseFailed, match="no_such_table") as caught, connection(database_url) as conn:
+        conn.execute("SELECT * FROM no_such_table")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_statement_that_takes_too_long_does_not_count_as_an_outage(database_url: str) -> None:
+    with pytest.raises(DatabaseFailed), connection(database_url) as conn:
+        conn.execute("SET LOCAL statement_timeout = 10; SELECT pg_sleep(5)")
+    with connection(database_url) as conn:
+        assert conn.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_without_an_address_the_variable_is_named() -> None:
+    with pytest.raises(NoServer, match="AGENT_HOME_DATABASE_URL"), connection(""):
+        pass
+
+
+def test_a_refused_connection_is_reported_at_once_and_not_tried_again(tmp_path: Path) -> None:
+    url = f"postgresql://nobody@/none?host={tmp_path}"
+    with pytest.raises(ServerUnavailable), connection(url):
+        pass
+    start = time.perf_counter()
+    with pytest.raises(ServerUnavailable, match="Asked again in"), connection(url):
+        pass
+    assert time.perf_counter() - start < 0.5
+    close_pools()
+
+
+@pytest.mark.slow
+def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
+    url = servers.postgresql(tmp_path)
+    try:
+        with connection(url) as conn:
+            conn.execute("SELECT 1")
+        servers.stop(tmp_path)
+        with pytest.raises(ServerUnavailable), connection(url) as conn:
+            conn.execute("SELECT 1")
+        servers.postgresql(tmp_path)
+        time.sleep(1.1)
+        with connection(url) as conn:
+            assert conn.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        servers.stop(tmp_path)
+        close_pools()

@@ -1,0 +1,59 @@
+"""Migrations are applied once, in order, also by several processes at a time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from recall.postgres import migrations
+from recall.postgres.connections import Connection, connection
+from recall.postgres.migrations import DatabaseTooNew, migrate
+
+FIRST, SECOND = "CREATE TABLE thing(n int)", "ALTER TABLE thing ADD COLUMN name text"
+
+
+@pytest.fixture(autouse=True)
+def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "_CURRENT", set())
+
+
+def columns(conn: Connection) -> list[str]:
+    select = "SELECT column_name FROM information_schema.columns WHERE table_name = 'thing' ORDER BY 1"
+    return [name for (name,) in conn.execute(select)]
+
+
+def test_a_database_gets_what_it_lacks(new_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connection(new_database_url) as conn:
+        migrate(conn, "things", [FIRST])
+        assert columns(conn) == ["n"]
+        monkeypatch.setattr(migrations, "_CURRENT", set())
+        migrate(conn, "things", [FIRST, SECOND])
+        assert columns(conn) == ["n", "name"]
+
+
+def test_several_processes_migrate_at_once(new_database_url: str) -> None:
+    def apply(_: int) -> None:
+        with psycopg.connect(new_database_url) as conn:
+            migrate(conn, "things", [FIRST, SECOND])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(apply, range(8)))
+    with connection(new_database_url) as conn:
+        assert columns(conn) == ["n", "name"]
+
+
+def test_a_failing_migration_leaves_nothing(new_database_url: str) -> None:
+    with psycopg.connect(new_database_url) as conn, pytest.raises(psycopg.Error):
+        migrate(conn, "things", [FIRST, "CREATE NONSENSE"])
+    with connection(new_database_url) as conn:
+        assert columns(conn) == []
+
+
+def test_a_newer_database_is_refused(new_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connection(new_database_url) as conn:
+        migrate(conn, "things", [FIRST, SECOND])
+        monkeypatch.setattr(migrations, "_CURRENT", set())
+        with pytest.raises(DatabaseTooNew, match="Update agent-home"):
+            migrate(conn, "things", [FIRST])
