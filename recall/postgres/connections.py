@@ -51,7 +51,7 @@ def has_client() -> bool:
 
 @contextmanager
 def connection(url: str) -> Iterator[Connection]:
-    """Lend a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
+    """Yield a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
 
     Raises:
         NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
