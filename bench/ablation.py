@@ -15,10 +15,10 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import apsw
 import numpy as np
 
 from agent_home.clock import now
@@ -27,9 +27,10 @@ from agent_home.home import Home
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 from recall.evaluation.metrics import EvalCase, measure
-from recall.index import schema
-from recall.index.context_window import load_windows
 from recall.index.passage import session_of
+from recall.index.reader import IndexReader
+from recall.index.sqlite import schema
+from recall.index.store import index_store
 from recall.index.sync import sync
 from recall.search.hybrid import candidates
 from recall.search.reranking import QueryFeatures, RankingWeights, rank
@@ -125,16 +126,16 @@ def _measured(
     """Return for each variant the two figures of the set, each for both halves."""
     variants = _variants(only)
     chosen: dict[str, dict[str, list[tuple[float, float]]]] = {v.name: {half: [] for half in halves} for v in variants}
-    conn = schema.open_reader(home.index)
-    assert conn is not None
-    rows = conn.execute("SELECT id, source FROM passages")
+    with closing(schema.connect(home.index)) as conn:
+        rows = schema.rows(conn, "SELECT id, source FROM passages")
     sources = {ident: source if SETS[name][0] == "message" else session_of(source) for ident, source in rows}
-    for half, questions in halves.items():
-        for asked in questions:
-            for variant, scores in _answers(conn, home, asked, embedder, variants, sources):
-                first, second = ("ndcg@10", "any@5") if SETS[name][0] == "file" else ("frac@5", "frac@10")
-                chosen[variant][half].append((scores[first], scores[second]))
-    conn.close()
+    with index_store(home).reading() as reader:
+        assert reader is not None
+        for half, questions in halves.items():
+            for asked in questions:
+                for variant, scores in _answers(reader, home, asked, embedder, variants, sources):
+                    first, second = ("ndcg@10", "any@5") if SETS[name][0] == "file" else ("frac@5", "frac@10")
+                    chosen[variant][half].append((scores[first], scores[second]))
     return {
         variant: [float(np.mean([pair[at] for pair in by_half[half]])) for at in (0, 1) for half in by_half]
         for variant, by_half in chosen.items()
@@ -142,7 +143,7 @@ def _measured(
 
 
 def _answers(
-    conn: apsw.Connection,
+    reader: IndexReader,
     home: Home,
     asked: EvalCase,
     embedder: Embedder,
@@ -150,10 +151,10 @@ def _answers(
     sources: dict[int, str],
 ) -> list[tuple[str, dict[str, float]]]:
     parsed = parse_query(asked.query)
-    late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), NEAREST)
-    words = retrieve_by_words(conn, parsed, Scope(), CANDIDATES, _PATIENCE_MS)
+    late = start_vector_retrieval(index_store(home), asked.query, embedder, Scope(), NEAREST)
+    words = retrieve_by_words(reader, parsed, Scope(), CANDIDATES, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
-    windows = load_windows(conn, candidates(words, vectors, CANDIDATES))
+    windows = reader.windows(candidates(words, vectors, CANDIDATES))
     seen = QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,

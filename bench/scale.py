@@ -46,12 +46,13 @@ from agent_home.creation import create
 from agent_home.home import Home
 from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
 from recall.embedding.model import EmbeddingSettings
-from recall.index import schema
-from recall.index.readers import close_readers
+from recall.index.sqlite import schema
+from recall.index.sqlite.readers import close_readers
+from recall.index.store import index_store
 from recall.index.sync import sync
-from recall.index.vectors import dequantize
+from recall.index.vector_math import candidate_count, dequantize
 from recall.search.hybrid import search
-from recall.search.retrievers import NEAREST, Scope, candidate_count, start_vector_retrieval
+from recall.search.retrievers import NEAREST, Scope, start_vector_retrieval
 from recall.settings import RecallSettings
 from recall.text.terms import parse_query
 
@@ -380,7 +381,7 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
     asked = np.array([embedder.embed_query(query) for query in questions])
     found = []
     for query in questions:
-        leg = start_vector_retrieval(home.index, query, embedder, Scope(), NEAREST).result(60_000, 60_000)
+        leg = start_vector_retrieval(index_store(home), query, embedder, Scope(), NEAREST).result(60_000, 60_000)
         if leg.nearest is None:
             raise RuntimeError(leg.problem)
         found.append(leg.nearest)

@@ -24,7 +24,7 @@ from agent_home.screening.scan.json_values import is_plain_name, json_text, json
 from agent_home.screening.service import ScreeningService
 from agent_home.storage import PRIVATE_FOLDER
 
-from .index.schema import CORRUPTION_ERRORS
+from .index.sqlite.schema import CORRUPTION_ERRORS
 
 __all__ = [
     "CONTEXT_S",

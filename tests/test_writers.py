@@ -97,8 +97,11 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "recall.hot_state": ("a damaged or forgotten hot state, over within the hour", {"?.unlink", "path.unlink"}),
     "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
-    "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
-    "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),
+    "recall.index.sqlite.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
+    "recall.index.sqlite.schema": (
+        "the index is a cache that can be deleted",
+        {"copy.unlink", "path.rename", "side.rename"},
+    ),
     "interfaces.cli.command": ("the null device", {"os.open"}),
     "interfaces.hosts.queue": (
         "events of chat hosts, machine state: hooks have a second and import nothing, so they append by themselves",
@@ -203,9 +206,9 @@ STORERS = {
     "distill.language_model.token_budget": "tokens spent by day, machine state, under the lock",
     "assembler.prefix_stability": "digests of the last prompts, machine state",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
-    "recall.index.own_index": "the token of this machine's index, machine state, under the sync lock",
-    "recall.index.schema": "the index, which is a cache, with modes for its owner alone",
-    "recall.index.damage": "the mark beside a damaged index, which is a cache",
+    "recall.index.sqlite.own_index": "the token of this machine's index, machine state, under the sync lock",
+    "recall.index.sqlite.schema": "the index, which is a cache, with modes for its owner alone",
+    "recall.index.sqlite.damage": "the mark beside a damaged index, which is a cache",
 }
 _STORING = {"append", "create", "write_cache", "remove", "replace", "stage"}
 _WRITING_METHODS = {

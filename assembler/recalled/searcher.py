@@ -20,8 +20,8 @@ from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings, words_only
 from recall.embedding.query_cache import QueryCachingEmbedder
 from recall.errors import RecallError
-from recall.index.damage import is_marked
 from recall.index.file_scan import scan
+from recall.index.sqlite.damage import is_marked
 from recall.index.sync import ensure_fresh
 from recall.search.hybrid import SearchResult, search
 from recall.search.standing import ended_entries

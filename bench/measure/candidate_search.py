@@ -1,7 +1,7 @@
 """Ways to find the vectors that are worth an exact comparison: our one-bit codes beside tables of sqlite-vec.
 
 Each way stores the vectors of one index in a database of its own. All ways answer the same questions in one process.
-The exact comparison that follows is the same for all: ``recall.index.vectors.nearest_by_cosine`` on the index's rows.
+The exact comparison that follows is the same for all: ``nearest_by_cosine`` on the index's rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ import apsw
 import numpy as np
 
 from recall.embedding.embedder import Vector
-from recall.index import schema
-from recall.index.binary_quantization import binarize, load_binary_vectors, recorded_centroid, store_binary_vectors
-from recall.index.vectors import dequantize, nearest_by_cosine
+from recall.index.sqlite import schema
+from recall.index.sqlite.binary_quantization import (
+    binarize,
+    load_binary_vectors,
+    recorded_centroid,
+    store_binary_vectors,
+)
+from recall.index.sqlite.vectors import nearest_by_cosine
+from recall.index.vector_math import dequantize
 
 __all__ = ["HEAD", "WAYS", "SearchMeasurement", "compare_ways", "table_row"]
 

@@ -550,7 +550,7 @@ def _model(home: Home) -> Iterator[Check]:
 def _index(home: Home) -> Iterator[Check]:
     from recall.embedding.model import EmbeddingSettings, locate
     from recall.errors import RecallError
-    from recall.index.damage import sound
+    from recall.index.sqlite.damage import sound
     from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
 

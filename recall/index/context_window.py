@@ -7,21 +7,19 @@ passages. `memory index verify` computes them again and compares. In SQL they ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
-import apsw
 import numpy as np
 import numpy.typing as npt
 
 from ..text.dates import day_number
 from ..text.term_hashes import Fts5Stemmer, TermHashes
-from . import schema
 
 __all__ = [
+    "WINDOW_PASSAGES",
     "ContextWindows",
     "StoredWindow",
     "StoredWords",
@@ -29,14 +27,12 @@ __all__ = [
     "WindowRow",
     "WindowWords",
     "build_windows",
-    "load_windows",
-    "store_windows",
     "unpack_windows",
     "window_sizes",
 ]
 
 #: Passages in a window.
-_SIZE = 32
+WINDOW_PASSAGES = 32
 _IS_USER, _ASKS = 1, 2
 _HUMANS = ("user", "participant")
 #: One passage: row number, number of words in text and heading, day, flags.
@@ -121,7 +117,7 @@ class ContextWindows:
 
 def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5Stemmer) -> Iterator[WindowRow]:
     """Yield the windows of one file. *passages* are its passages with their row numbers, in order of their ordinals."""
-    for number, group in groupby(passages, key=lambda row: row[1].ordinal // _SIZE):
+    for number, group in groupby(passages, key=lambda row: row[1].ordinal // WINDOW_PASSAGES):
         records, words, heads = [], [], []
         for ident, passage in group:
             body, heading = stemmer.hashes(passage.text), stemmer.hashes(passage.heading)
@@ -130,36 +126,6 @@ def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5St
             words.append(body)
             heads.append(heading)
         yield number, np.array(records, _PASSAGE).tobytes(), _joined(words), _joined(heads)
-
-
-def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -> None:
-    """Make *rows* the windows of *file*. Unchanged windows are not written."""
-    old = {
-        row[0]: row
-        for row in conn.execute("SELECT number, leaves, words, heads FROM context_windows WHERE file = ?", (file,))
-    }
-    new = {row[0]: row for row in rows}
-    stale = [(file, number) for number in old if old[number] != new.get(number)]
-    conn.executemany("DELETE FROM context_windows WHERE file = ? AND number = ?", stale)
-    conn.executemany(
-        "INSERT INTO context_windows(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
-        ((file, *row) for number, row in new.items() if old.get(number) != row),
-    )
-
-
-_SELECT = """
-SELECT s.file, s.number, f.layer, s.leaves, s.words, s.heads
-FROM (SELECT DISTINCT p.file AS file, p.ordinal / ? AS number
-      FROM json_each(?) requested JOIN passages p ON p.id = requested.value) o
-JOIN context_windows s ON s.file = o.file AND s.number = o.number
-JOIN files f ON f.id = s.file
-ORDER BY s.file, s.number
-"""
-
-
-def load_windows(conn: apsw.Connection, passages: Sequence[int]) -> ContextWindows:
-    """Return the windows that hold *passages*."""
-    return unpack_windows(schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages))))
 
 
 def unpack_windows(rows: Sequence[StoredWindow]) -> ContextWindows:
@@ -171,7 +137,7 @@ def unpack_windows(rows: Sequence[StoredWindow]) -> ContextWindows:
     return ContextWindows(
         ids=leaves["id"].astype(np.int64),
         files=np.repeat(np.array([row[0] for row in rows], np.int64), sizes),
-        ordinals=np.repeat(np.array([row[1] * _SIZE for row in rows], np.int64), sizes) + within,
+        ordinals=np.repeat(np.array([row[1] * WINDOW_PASSAGES for row in rows], np.int64), sizes) + within,
         layers=np.repeat(np.array([row[2] for row in rows], np.str_), sizes),
         lengths=leaves["words"].astype(np.float64),
         days=leaves["day"].astype(np.int64),

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import apsw
 import numpy as np
 
 from ..embedding.embedder import Embedder
 from ..errors import IndexStale
-from . import passage_store, schema
 from .ingest import SyncState
 from .passage import WINDOW_NEIGHBOURS
-from .vectors import Vectors, recenter, refresh_windows, store_vectors
+from .vector_math import METRIC, Vectors
+from .writer import IndexWriter
 
 __all__ = ["embed_pending", "make_windows", "model_mismatch", "require_model"]
 
@@ -24,17 +23,17 @@ __all__ = ["embed_pending", "make_windows", "model_mismatch", "require_model"]
 EMBEDDING_BATCH = 128
 
 
-def embed_pending(conn: apsw.Connection, state: SyncState, embedder: Embedder, limit: int | None) -> None:
+def embed_pending(writer: IndexWriter, state: SyncState, embedder: Embedder, limit: int | None) -> None:
     """Embed pending passages. A text that fails stays pending. After a batch that fails as a whole, stop."""
-    require_model(conn, embedder)
-    ids = passage_store.pending_ids(conn)[:limit]
+    require_model(writer, embedder)
+    ids = writer.pending_ids()[:limit]
     step = EMBEDDING_BATCH
     for at in range(0, len(ids), step):
-        rows = passage_store.pending_meanings(conn, ids[at : at + step])
+        rows = writer.pending_meanings(ids[at : at + step])
         good, vectors, problem = _embed_rows(embedder, rows)
         if good:
-            with schema.transaction(conn):
-                store_vectors(conn, good, vectors, WINDOW_NEIGHBOURS)
+            with writer.transaction():
+                writer.store_vectors(good, vectors, WINDOW_NEIGHBOURS)
         state.embedded += len(good)
         state.progress("vectors", min(at + step, len(ids)), len(ids))
         if problem:
@@ -43,16 +42,16 @@ def embed_pending(conn: apsw.Connection, state: SyncState, embedder: Embedder, l
             return
 
 
-def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
+def require_model(writer: IndexWriter, embedder: Embedder) -> None:
     """Record *embedder*'s model as the one of the index's vectors, or check that it is.
 
     Raises:
         IndexStale: another model made the vectors.
     """
-    recorded = schema.read_meta(conn)
+    recorded = writer.description()
     if "model" not in recorded:
-        with schema.transaction(conn):
-            schema.describe_vectors(conn, embedder.name, embedder.fingerprint, embedder.dimension)
+        with writer.transaction():
+            writer.describe_vectors(embedder.name, embedder.fingerprint, embedder.dimension)
     elif error := model_mismatch(recorded, embedder):
         raise error
 
@@ -60,7 +59,7 @@ def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
 def model_mismatch(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | None:
     """Return the error to raise or report when the *recorded* vectors cannot be compared with *embedder*'s."""
     found = (recorded["fingerprint"], recorded["dimension"], recorded["metric"])
-    wanted = (embedder.fingerprint, str(embedder.dimension), schema.METRIC)
+    wanted = (embedder.fingerprint, str(embedder.dimension), METRIC)
     if found == wanted:
         return None
     return IndexStale(*(f"{name} ({size} dimensions, {metric})" for name, size, metric in (found, wanted)))
@@ -84,13 +83,13 @@ def _embed_rows(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[l
     return good, vectors[sound], "" if sound.all() else "the model gave no finite vector"
 
 
-def make_windows(conn: apsw.Connection) -> None:
+def make_windows(writer: IndexWriter) -> None:
     """Compute stale window vectors. Compute all binary vectors again when there are many more vectors than before."""
-    if "model" not in schema.read_meta(conn):
+    if "model" not in writer.description():
         return
     made = 1
     while made:
-        with schema.transaction(conn):
-            made = refresh_windows(conn, WINDOW_NEIGHBOURS)
-    with schema.transaction(conn):
-        recenter(conn)
+        with writer.transaction():
+            made = writer.refresh_windows(WINDOW_NEIGHBOURS)
+    with writer.transaction():
+        writer.finish_vectors()

@@ -15,7 +15,7 @@ from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 
 from ..settings import RecallSettings
-from . import schema
+from .sqlite import schema
 from .sync import pending_notice, reindex, sync_lock
 
 __all__ = ["erase", "occurrences"]

@@ -24,12 +24,14 @@ from ..embedding.embedder import Embedder, NoEmbedder
 from ..errors import IndexLocked, IndexStale, IndexUnusable
 from ..settings import RecallSettings
 from ..text.terms import VERSION
-from . import damage, own_index, passage_store, schema
 from .embedding_queue import embed_pending, make_windows
 from .file_scan import scan
 from .ingest import Progress, SyncState, index_words
 from .passage import passage_signature
-from .rebuild import rebuild
+from .passage_rows import Changes
+from .sqlite import damage, own_index, passage_store, schema
+from .sqlite.rebuild import rebuild
+from .sqlite.writer import SqliteWriter
 
 __all__ = ["SyncReport", "ensure_fresh", "pending_notice", "reindex", "sync", "sync_lock"]
 
@@ -176,7 +178,7 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
                     schema.set_meta(conn, signature)
                     if fresh:
                         schema.set_meta(conn, {own_index.MARK: own_index.new_token(home)})
-                index_words(conn, home, state)
+                index_words(SqliteWriter(conn), home, state)
         finally:
             conn.close()
         if outdated:
@@ -185,7 +187,7 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
     except schema.CORRUPTION_ERRORS as error:
         aside = schema.set_aside(home.index)
         state.degraded.append(f"the index was damaged ({error}). It is now {aside.name}, and the index was rebuilt")
-        state.changes, state.skipped = passage_store.Changes(), []
+        state.changes, state.skipped = Changes(), []
         rebuild(home, state, _usable(embedder), signature)
 
 
@@ -198,8 +200,8 @@ def _finish(
         if isinstance(embedder, NoEmbedder):
             state.degraded.append(embedder.reason)
         elif embedder is not None:
-            embed_pending(conn, state, embedder, limit)
-        make_windows(conn)
+            embed_pending(SqliteWriter(conn), state, embedder, limit)
+        make_windows(SqliteWriter(conn))
         pending = passage_store.count_pending(conn)
         total = schema.value(conn, "SELECT count(*) FROM passages")
     finally:

@@ -23,11 +23,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-import apsw
 import numpy as np
 
 from agent_home.audience import Audience
@@ -35,12 +33,11 @@ from agent_home.documents.standing import Standing
 from agent_home.home import Home
 
 from ..embedding.embedder import Embedder, NoEmbedder
-from ..index import damage, schema
-from ..index.context_window import ContextWindows, load_windows
-from ..index.own_index import reading_own
+from ..index.context_window import ContextWindows
 from ..index.passage import LAYERS, session_of
-from ..index.passage_store import LAYER_CODES
-from ..index.passage_table import PassageTable, resident_table
+from ..index.passage_rows import LAYER_CODES
+from ..index.reader import IndexReader, IndexUnreadable
+from ..index.store import IndexStore, index_store
 from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUERY_CHARS, Query, parse_query
@@ -175,43 +172,38 @@ def search(
     degraded, words, vectors, hits = list[str](), LexicalResult(), VectorResult(), tuple[Hit, ...]()
     relevant = True
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
-    limit, index = _candidate_limit(count, before), home.index
+    limit, store = _candidate_limit(count, before), index_store(home)
     asked = _Asked(query, parse_query(query, limit=QUERY_TERMS), mode, embedder)
     try:
-        with reading_own(home, index) as conn:
-            if conn is None:
+        with store.reading() as reader:
+            if reader is None:
                 return _unsearched("there is no index yet. Run `memory sync`", start)
-            scope, table = _scope(conn, home, layers, audience), resident_table(conn, index)
-            words, vectors = _retrieve(conn, index, asked, scope, limit, settings, deadline_ms, table)
+            scope = _scope(reader, home, layers, audience)
+            words, vectors = _retrieve(reader, store, asked, scope, limit, settings, deadline_ms)
             found, features = candidates(words, vectors, limit), _query_features(asked, words, now)
-            windows = table.windows_of(found) if table else load_windows(conn, found)
+            windows = reader.windows(found)
             ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
             relevant = mode == "vector" or is_relevant(_match_strength(ranking, features, words, vectors))
             limits = _Limits(home, layers, audience, frozenset(exclude), before)
-            ordered = apply_supersession(conn, windows, ranking, table)
-            ranked = _Ranked(conn, windows, ordered, table, EntryStandings(conn, table), with_parts)
+            ordered = apply_supersession(reader, windows, ranking)
+            ranked = _Ranked(reader, windows, ordered, EntryStandings(reader), with_parts)
             if unit == "session":
                 hits = _by_session(ranked, count, limits, _moment(before, now))[:k]
             else:
                 hits = _best_hits(ranked, count, limits, duplicates)
-    except schema.IndexCorrupt as error:
-        return _unsearched(f"the index cannot be used: {error}. Run `memory sync`", start)
-    except schema.CORRUPTION_ERRORS as error:
-        degraded.append(damage.mark(index, error))
-    except schema.UNAVAILABLE_ERRORS as error:
-        degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
+    except IndexUnreadable as error:
+        degraded.append(str(error))
     found_now = _result(hits, words, vectors, degraded, mode, start, asked=bool(asked.parsed.match))
     return replace(found_now, relevant=relevant)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Passages that were ranked, and what their hits are made from. *table* may know their rows already."""
+    """Passages that were ranked, and what their hits are made from."""
 
-    conn: apsw.Connection
+    reader: IndexReader
     windows: ContextWindows
     ranking: Ranking
-    table: PassageTable | None
     standings: EntryStandings
     with_parts: bool
 
@@ -257,14 +249,13 @@ class _Asked:
 
 
 def _retrieve(
-    conn: apsw.Connection,
-    index: Path,
+    reader: IndexReader,
+    store: IndexStore,
     asked: _Asked,
     scope: Scope,
     limit: int,
     settings: RecallSettings,
     deadline_ms: float | None,
-    table: PassageTable | None,
 ) -> tuple[LexicalResult, VectorResult]:
     """Ask both retrievers at the same time, each with the deadline of *settings* or both with *deadline_ms*."""
     start = time.perf_counter()
@@ -272,14 +263,14 @@ def _retrieve(
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     words, vectors, late = LexicalResult(), VectorResult(), None
     if asked.mode != "lexical":
-        kept = table is not None
-        late = start_vector_retrieval(index, asked.query, asked.embedder, scope, max(limit, NEAREST), keep=kept)
-        if table is not None:
+        kept = reader.resident
+        late = start_vector_retrieval(store, asked.query, asked.embedder, scope, max(limit, NEAREST), keep=kept)
+        if kept:
             late.wait(min(_ALONE_MS, vectors_ms))
     try:
         if asked.mode != "vector":
-            words = retrieve_by_words(conn, asked.parsed, scope, limit, words_ms, table)
-    except schema.CORRUPTION_ERRORS:
+            words = retrieve_by_words(reader, asked.parsed, scope, limit, words_ms)
+    except Exception:
         if late is not None:  # a process that ends while a thread loads the model is aborted
             late.result(_THREAD_END_MS, _THREAD_END_MS)
         raise
@@ -342,13 +333,13 @@ def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: 
         raise ValueError(f"unknown layer {unknown[0]!r}, expected some of {', '.join(LAYERS)}")
 
 
-def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audience: str) -> Scope:
+def _scope(reader: IndexReader, home: Home, layers: Sequence[str] | None, audience: str) -> Scope:
     codes = None if layers is None else tuple(sorted({LAYER_CODES[layer] for layer in layers}))
     if audience == Audience.owner:
         return Scope(codes)
     readable = []
     folders: dict[str, bool] = {}
-    for file, path in conn.execute("SELECT id, path FROM files"):
+    for file, path in reader.files():
         folder, _, _ = path.rpartition("/")
         if not folder or path in home.manifest.audiences:
             allowed = home.may_read(path, audience)
@@ -359,12 +350,6 @@ def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audi
         if allowed:
             readable.append(file)
     return Scope(codes, json.dumps(readable))
-
-
-_SELECT_TEXTS = """
-SELECT p.id, p.source, f.path, p.text, p.ts, p.session, p.name, p.role, p.heading, f.layer
-FROM json_each(?) ranked JOIN passages p ON p.id = ranked.value JOIN files f ON f.id = p.file
-"""
 
 
 @dataclass(slots=True)
@@ -433,9 +418,8 @@ def _with_standings(standings: EntryStandings, hits: Iterator[Hit], limits: _Lim
 def _by_session(ranked: _Ranked, count: int, limits: _Limits, moment: datetime | None) -> tuple[Hit, ...]:
     """Return the best hit of each session or file, in the order and with the score of the whole."""
     found = [*islice(_hits(ranked, count, limits), count)]
-    paths = json.dumps(list({hit.path for hit in found}))
-    select = "SELECT id, path FROM files WHERE path IN (SELECT value FROM json_each(?))"
-    files = dict(schema.rows(ranked.conn, select, (paths,)))
+    numbers = ranked.reader.file_numbers({hit.path for hit in found})
+    files = {number: path for path, number in numbers.items()}
     speakers = {files[file]: names for file, names in speakers_of(ranked.windows, files).items()}
     return tuple(hit._replace(score=score) for hit, score in rank_sessions(found, speakers, moment))
 
@@ -489,21 +473,8 @@ def _in_order(ranked: _Ranked, count: int) -> Iterator[tuple[int, float, tuple[A
     while len(places):
         page = places[leading(total[places], size)]
         ids = ranked.windows.ids[page].tolist()
-        known = _rows(ranked, ids)
+        known = ranked.reader.texts(ids)
         found = zip(page.tolist(), total[page].tolist(), map(known.__getitem__, ids), strict=True)
         yield from sorted(found, key=lambda hit: (-hit[1], hit[2][0], hit[0]))
         places = places[total[places] < total[page[-1]]]
         size = max(_PAGE, count // 4)
-
-
-def _rows(ranked: _Ranked, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-    """Return the rows of the passages *ids* without the id. A process that keeps a table reads each of them once."""
-    known: dict[int, tuple[Any, ...]] = {} if ranked.table is None else ranked.table.remembered("row", ids)
-    missing = [ident for ident in ids if ident not in known]
-    if missing:
-        rows = schema.rows(ranked.conn, _SELECT_TEXTS, (json.dumps(missing),))
-        found = {row[0]: row[1:] for row in rows}
-        known |= found
-        if ranked.table is not None:
-            ranked.table.remember("row", found)
-    return known

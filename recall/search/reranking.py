@@ -12,17 +12,18 @@ A vector that the retriever did not return counts as far away as the last one th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..index.context_window import ContextWindows, WindowWords
+from ..index.reader import Nearest
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 from .addressees import said_by_addressee
 
-__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "leading", "rank"]
+__all__ = ["DECIMALS", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "leading", "rank"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -131,18 +132,6 @@ class QueryFeatures:
     chinese: float = 0.0
     cjk: float = 0.0
     periods: tuple[Period, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
-    """Cosines of the nearest vectors, best first: of passages, and of turns with their neighbours.
-
-    *files* has the best cosine of each file, in no order.
-    """
-
-    passages: Mapping[int, float] = field(default_factory=dict)
-    windows: Mapping[int, float] = field(default_factory=dict)
-    files: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,40 +6,28 @@ return candidates and the numbers that the ranking needs.
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-
-import apsw
-import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..embedding.model import words_only
 from ..embedding.query_cache import QueryCachingEmbedder
-from ..index import damage, schema
-from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
-from ..index.passage_table import PassageTable
-from ..index.readers import reading
-from ..index.vectors import nearest_by_cosine, nearest_of
-from ..text.term_hashes import Fts5Stemmer, term_hash
+from ..index.reader import IndexReader, IndexUnreadable, Nearest, SearchLate
+from ..index.scope import Scope
+from ..index.store import IndexStore
 from ..text.terms import Query
-from .reranking import Nearest, QueryTerm
-from .scope import Scope
-from .word_scores import ResidentWords, VocabularyEntry
+from .reranking import QueryTerm
 
 __all__ = [
     "LexicalResult",
     "PendingVectors",
     "Scope",
     "VectorResult",
-    "candidate_count",
     "elapsed_ms",
     "retrieve_by_words",
     "start_vector_retrieval",
@@ -51,11 +39,6 @@ CANDIDATES = 100
 NEAREST = 300
 #: Terms of a query that are looked up. The rest of a pasted page adds nothing.
 QUERY_TERMS = 64
-#: Vectors that are compared exactly after a first look at all of them: at least 98 % of the ten nearest
-#: are among them, up to a million passages (``python -m bench.scale``).
-_COMPARED = 400
-#: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
-_ONE_MORE_COMPARED = 500
 #: Most postings read to choose candidates by words. The rarest words of a query are taken first. A
 #: word in every tenth of a million passages would be read a hundred thousand times to say next to nothing.
 _POSTINGS = 20_000
@@ -63,10 +46,6 @@ _POSTINGS = 20_000
 _GROUPS = 500
 #: Characters of a query that are embedded. A model reads a few hundred tokens and ignores the rest.
 _EMBEDDED_CHARS = 8_000
-#: Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond.
-_STEPS = 10_000
-#: Words of the index that one prefix stands for. Thousands may begin with a single character.
-_MOST_BEGUN = 200
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,45 +73,28 @@ class VectorResult:
     ms: float = 0.0
 
 
-def retrieve_by_words(
-    conn: apsw.Connection,
-    query: Query,
-    scope: Scope,
-    limit: int,
-    deadline_ms: float,
-    table: PassageTable | None = None,
-) -> LexicalResult:
-    """Return passages and whole files that have words of the query.
-
-    With a *table*, FTS5 is asked only for what the table cannot answer.
-    """
+def retrieve_by_words(reader: IndexReader, query: Query, scope: Scope, limit: int, deadline_ms: float) -> LexicalResult:
+    """Return passages and whole files that have words of the query."""
     start = time.perf_counter()
     result = LexicalResult()
     if not query.match:
-        result.indexed, _ = (ResidentWords(table, {}) if table else _IndexedWords(conn, Fts5Stemmer(conn))).totals()
+        result.indexed, _ = reader.totals()
         return result
     if deadline_ms <= 0:
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
-    conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, _STEPS)
     try:
-        stemmer = Fts5Stemmer(conn)
-        spellings = [spelling for term in query.spellings for spelling in term]
-        words = ResidentWords.of(table, spellings, stemmer) or _IndexedWords(conn, stemmer)
-        if table is not None and isinstance(words, ResidentWords):
-            look = partial(_weighted_terms, words, query)
-            terms, result.mean_words = table.answered("terms", query.spellings, look)
-        else:
-            terms, result.mean_words = _weighted_terms(words, query)
-        result.terms = tuple(found.term for found in terms)
-        result.indexed, _ = words.totals()
-        chosen = _rarest_terms(terms, _POSTINGS) or [query.match]
-        passages = words.best_passages(chosen, limit, scope)
-        result.groups = words.best_files(chosen, _GROUPS)
-        result.passages = passages
-    except apsw.InterruptError:
+        with reader.within(deadline_ms):
+            look = partial(_weighted_terms, reader, query)
+            terms, result.mean_words = reader.answered("terms", query.spellings, look)
+            result.terms = tuple(found.term for found in terms)
+            result.indexed, _ = reader.totals()
+            every = [spelling for term in query.spellings for spelling in term]
+            chosen = _rarest_terms(terms, _POSTINGS) or every
+            passages = reader.best_passages(chosen, limit, scope)
+            result.groups = reader.best_files(chosen, _GROUPS)
+            result.passages = passages
+    except SearchLate:
         result = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
-    finally:
-        conn.set_progress_handler(None)
     result.ms = elapsed_ms(start)
     return result
 
@@ -152,87 +114,13 @@ def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> list[str]:
     return chosen
 
 
-_BEST = "SELECT rowid, -bm25({0}) AS score FROM {0} WHERE {0} MATCH ? ORDER BY score DESC LIMIT ?"
-_SELECT_FILES, _SELECT_PASSAGES = _BEST.format("file_words"), _BEST.format("passage_words")
-
-
-class _IndexedWords:
-    """The words of the index, as FTS5 finds them."""
-
-    def __init__(self, conn: apsw.Connection, stemmer: Fts5Stemmer) -> None:
-        self._conn, self._stemmer = conn, stemmer
-
-    def totals(self) -> tuple[int, int]:
-        """Return the number of passages, and of words in their texts."""
-        sums = "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files"
-        ((passages, words),) = schema.rows(self._conn, sums)
-        return passages, words
-
-    def entries(self, expression: str) -> list[VocabularyEntry]:
-        """Return the entries of the index for *expression*. A prefix has several."""
-        if expression.endswith("*"):
-            return self._begun("".join(self._stemmer.stems(expression[1:-2])))
-        stems = self._stemmer.stems(expression[1:-1])
-        if not stems:
-            return []
-        sql = "SELECT col, doc FROM vocabulary WHERE term = ?"
-        counts = [dict(self._conn.execute(sql, (stem,))) for stem in stems]
-        body, heading = (min(count.get(column, 0) for count in counts) for column in ("body", "heading"))
-        return [VocabularyEntry(tuple(map(term_hash, stems)), body, heading)]
-
-    def _begun(self, start: str) -> list[VocabularyEntry]:
-        counts: dict[str, dict[str, int]] = defaultdict(dict)
-        sql = "SELECT term, col, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
-        for term, column, having in (
-            self._conn.execute(sql, (start, start + "\U0010ffff", _MOST_BEGUN)) if start else ()
-        ):
-            counts[term][column] = having
-        return [
-            VocabularyEntry((term_hash(term),), having["body"], having.get("heading", 0))
-            for term, having in counts.items()
-            if "body" in having
-        ]
-
-    def best_passages(self, expressions: Sequence[str], limit: int, scope: Scope) -> dict[int, float]:
-        """Return the *limit* passages in *scope* with the best BM25, and their scores."""
-        where, values = _passage_filter(scope)
-        match = " OR ".join(expressions)
-        if not where:
-            return dict(self._conn.execute(_SELECT_PASSAGES, (match, limit)))
-        # Mostly the scope is most of the index. Filtering the best alone then saves a join with every match.
-        best = dict(self._conn.execute(_SELECT_PASSAGES, (match, 2 * limit)))
-        some = f"SELECT p.id FROM passages p WHERE p.id IN (SELECT value FROM json_each(?)) {where}"  # noqa: S608 - constants
-        allowed = {row[0] for row in self._conn.execute(some, (json.dumps(list(best)), *values))}
-        found = [(ident, score) for ident, score in best.items() if ident in allowed]
-        if len(found) >= limit or len(best) < 2 * limit:
-            return dict(found[:limit])
-        every = (
-            "SELECT w.rowid, -bm25(passage_words) AS score FROM passage_words w JOIN passages p ON p.id = w.rowid "  # noqa: S608 - constants
-            f"WHERE passage_words MATCH ? {where} ORDER BY score DESC LIMIT ?"
-        )
-        return dict(self._conn.execute(every, (match, *values, limit)))
-
-    def best_files(self, expressions: Sequence[str], limit: int) -> dict[int, float]:
-        """Return the *limit* files with the best BM25, and their scores."""
-        return dict(self._conn.execute(_SELECT_FILES, (" OR ".join(expressions), limit)))
-
-
-def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
-    where, values = "", []
-    if scope.layers is not None:
-        where += f" AND p.layer IN ({', '.join(map(str, scope.layers))})"
-    if scope.files is not None:
-        where += " AND p.file IN (SELECT value FROM json_each(?))"
-        values.append(scope.files)
-    return where, tuple(values)
-
-
-def _weighted_terms(words: ResidentWords | _IndexedWords, query: Query) -> tuple[list[_WeightedTerm], float]:
+def _weighted_terms(reader: IndexReader, query: Query) -> tuple[list[_WeightedTerm], float]:
     """Return the terms with the hashes of their spellings and their rarity, and the mean length of a passage."""
-    passages, length = words.totals()
+    passages, length = reader.totals()
+    vocabulary = reader.vocabulary([spelling for term in query.spellings for spelling in term])
     terms = []
     for spellings in query.spellings:
-        entries = {entry.codes: entry for spelling in spellings for entry in words.entries(spelling)}
+        entries = {entry.codes: entry for spelling in spellings for entry in vocabulary[spelling]}
         if not entries:
             continue
         having = min(sum(entry.having for entry in entries.values()), passages)
@@ -289,7 +177,13 @@ class PendingVectors:
 
 
 def start_vector_retrieval(
-    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int, *, keep: bool = False
+    store: IndexStore,
+    query: str,
+    embedder: Embedder | NoEmbedder | None,
+    scope: Scope,
+    limit: int,
+    *,
+    keep: bool = False,
 ) -> PendingVectors:
     """Look for the *limit* nearest vectors in the background. With *keep*, vectors stay in memory.
 
@@ -305,60 +199,24 @@ def start_vector_retrieval(
         if not query.strip():
             return VectorResult()
         try:
-            with reading(path) as conn:  # codes and vectors of one state
-                return (
-                    VectorResult()
-                    if conn is None
-                    else _nearest_vectors(conn, path, text, embedder, scope, limit, keep=keep)
-                )
-        except schema.CORRUPTION_ERRORS as error:
-            return VectorResult(problem=damage.mark(path, error))
+            with store.reading_again() as reader:  # one state of the index
+                return VectorResult() if reader is None else _nearest(reader, text, embedder, scope, limit, keep=keep)
+        except IndexUnreadable as error:
+            return VectorResult(problem=str(error))
 
     return PendingVectors(look, at_once=keep and isinstance(embedder, QueryCachingEmbedder) and embedder.knows(text))
 
 
-def candidate_count(vectors: int, limit: int) -> int:
-    """Return how many of *vectors* are compared exactly to find the *limit* nearest."""
-    return max(limit, _COMPARED + vectors // _ONE_MORE_COMPARED)
-
-
-def _nearest_vectors(
-    conn: apsw.Connection,
-    path: Path,
-    query: str,
-    embedder: Embedder,
-    scope: Scope,
-    limit: int,
-    *,
-    keep: bool,
+def _nearest(
+    reader: IndexReader, query: str, embedder: Embedder, scope: Scope, limit: int, *, keep: bool
 ) -> VectorResult:
-    """Find the passages, and the turns with their neighbours, whose vectors are nearest to the query's, by cosine.
-
-    A first look at the binary codes says which are worth comparing. Those are compared exactly.
-    """
-    recorded = schema.read_meta(conn)
+    """Find the passages, and the turns with their neighbours, whose vectors are nearest to the query's, by cosine."""
+    recorded = reader.description()
     if "model" not in recorded:
         return VectorResult(problem="no passage has a vector yet, so search uses words only. Run `memory sync`")
     if (problem := model_mismatch(recorded, embedder)) is not None:
         return VectorResult(problem=f"{problem}. Search uses words only until then")
-    vector = embedder.embed_query(query)
-    codes = load_binary_vectors(conn, path, embedder.dimension, keep_stored=keep)
-    (code,) = binarize(vector[None, :], recorded_centroid(recorded))
-    eligible = codes.eligible(scope.layers, json.loads(scope.files) if scope.files is not None else None)
-    compared = candidate_count(len(codes.ids), limit)
-    kinds: tuple[Kind, ...] = ("vector", "window")
-    looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
-    chosen = np.zeros(len(codes.ids), np.bool_)
-    chosen[looked["vector"]] = chosen[looked["window"]] = True
-    places = np.flatnonzero(chosen)
-    if codes.stored is None:
-        passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
-    else:
-        having = codes.vectors_at(places)
-        passages, windows = (nearest_of(*having[kind], vector, limit) for kind in kinds)
-    files = codes.files_of(np.fromiter(passages, np.int64, len(passages))).tolist()
-    best = dict(zip(reversed(files), reversed(passages.values()), strict=True))  # the best one of each file is last
-    return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=best))
+    return VectorResult(nearest=reader.nearest(embedder.embed_query(query), scope, limit, keep=keep))
 
 
 def _deadline_problem(name: str, deadline_ms: float) -> str:

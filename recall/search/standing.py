@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import apsw
-
 from agent_home.documents.entry import Entry, parse_entry, superseded_by
 from agent_home.documents.standing import Standing, standing_of
-from agent_home.home import ARCHIVED_DAILY, Home
+from agent_home.home import Home
 
-from ..index import schema
-from ..index.own_index import reading_own
-from ..index.passage_table import PassageTable, resident_table
+from ..index.reader import IndexReader, IndexUnreadable
+from ..index.store import index_store
 
 __all__ = ["ENTRY_LAYERS", "EntryStandings", "FoundEntry", "ended_entries"]
 
@@ -25,19 +22,6 @@ __all__ = ["ENTRY_LAYERS", "EntryStandings", "FoundEntry", "ended_entries"]
 ENTRY_LAYERS = ("memory", "archive")
 #: Texts that a process keeps as entries: about a kilobyte each.
 _KEPT = 4_096
-_ENTRY_FILES = f"f.layer IN ('memory', 'archive') AND f.path NOT LIKE '{ARCHIVED_DAILY}%'"
-_SELECT_LINKED = f"""
-SELECT p.text FROM files f JOIN passages p ON p.file = f.id
-WHERE {_ENTRY_FILES} AND instr(p.text, 'Supersede')
-"""  # noqa: S608 - constants
-_SELECT_STATES = f"""
-SELECT p.text FROM files f JOIN passages p ON p.file = f.id
-WHERE {_ENTRY_FILES} AND (instr(p.text, 'State:') OR instr(p.text, 'Supersede'))
-"""  # noqa: S608 - constants
-_SELECT_ENTRY = f"""
-SELECT p.source, p.text, p.ts, p.heading, f.layer, f.path FROM files f JOIN passages p ON p.source = f.path || '#' || ?
-WHERE {_ENTRY_FILES} ORDER BY f.layer = 'archive' LIMIT 1
-"""  # noqa: S608 - constants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +40,18 @@ class FoundEntry:
 def ended_entries(home: Home) -> tuple[Entry, ...]:
     """Return the entries of the index that ended or superseded one. An index that cannot be read has none."""
     try:
-        index = home.index
-        with reading_own(home, index) as conn:
-            if conn is None:
-                return ()
-            texts = _texts_of(conn, resident_table(conn, index, searching=False), _SELECT_STATES)
-    except (schema.IndexCorrupt, *schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS):
+        with index_store(home).reading(searching=False) as reader:
+            texts = () if reader is None else reader.entry_texts(ended=True)
+    except IndexUnreadable:
         return ()  # the search of the same prompt reports it
     return tuple(entry for text in texts if (entry := _entry(text)) is not None)
 
 
 class EntryStandings:
-    """The standings of all entries in the index. The links are read when the first entry is asked about.
+    """The standings of all entries in the index. The links are read when the first entry is asked about."""
 
-    A *table* keeps the texts with links for the next search.
-    """
-
-    def __init__(self, conn: apsw.Connection, table: PassageTable | None = None) -> None:
-        self._conn = conn
-        self._table = table
+    def __init__(self, reader: IndexReader) -> None:
+        self._reader = reader
         self._linked: list[Entry] | None = None
         self._newer: dict[str, str] = {}
         self._dates: dict[str, str] = {}
@@ -87,7 +64,7 @@ class EntryStandings:
         self._load()
         by = self._newer.get(entry.id, "")
         if by and by not in self._dates:
-            found = self._row(by)
+            found = self._reader.entry(by)
             self._dates[by] = found[2] if found else ""
         return standing_of(entry, self._newer, self._dates, archived=layer == "archive")
 
@@ -109,7 +86,7 @@ class EntryStandings:
         last = standing.by
         while last in self._newer:
             last = self._newer[last]
-        row = self._row(last)
+        row = self._reader.entry(last)
         found = self.of(row[1], row[4]) if row else None
         if row is None or found is None or found.ended:
             return None
@@ -118,29 +95,11 @@ class EntryStandings:
 
     def _load(self) -> None:
         if self._linked is None:
-            self._linked = [entry for text in self._texts() if (entry := _entry(text)) is not None]
+            self._linked = [
+                entry for text in self._reader.entry_texts(ended=False) if (entry := _entry(text)) is not None
+            ]
             self._newer = superseded_by(self._linked)
             self._dates = {entry.id: entry.date for entry in self._linked}
-
-    def _texts(self) -> tuple[str, ...]:
-        return _texts_of(self._conn, self._table, _SELECT_LINKED)
-
-    def _row(self, entry_id: str) -> tuple[str, str, str, str, str, str] | None:
-        found = schema.rows(self._conn, _SELECT_ENTRY, (entry_id,))
-        if not found:
-            return None
-        source, text, ts, heading, layer, path = found[0]
-        return source, text, ts, heading, layer, path
-
-
-def _texts_of(conn: apsw.Connection, table: PassageTable | None, select: str) -> tuple[str, ...]:
-    """Return the texts that *select* reads of the index, which *table* keeps."""
-    known: dict[str, tuple[str, ...]] = {} if table is None else table.remembered("texts", [select])
-    if select not in known:
-        known[select] = tuple(text for (text,) in schema.rows(conn, select, ()))
-        if table is not None:
-            table.remember("texts", known)
-    return known[select]
 
 
 @lru_cache(maxsize=_KEPT)

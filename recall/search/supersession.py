@@ -8,21 +8,17 @@ order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from graphlib import TopologicalSorter
 
-import apsw
 import numpy as np
 import numpy.typing as npt
 
 from agent_home.documents.entry import ENTRY_ID, parse_entry
 
-from ..index import schema
 from ..index.context_window import ContextWindows
-from ..index.passage_table import PassageTable
+from ..index.reader import IndexReader
 from .reranking import DECIMALS, Ranking
 
 __all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
@@ -31,39 +27,22 @@ __all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
 STEP = 0.001
 _ENTRIES = ("memory", "archive")
 
-_SELECT_LINKS = """
-SELECT p.text FROM json_each(?) found JOIN passages p ON p.id = found.value WHERE instr(p.text, 'Supersede')
-"""
-_SELECT_ANY = """
-SELECT 1 FROM files f JOIN passages p ON p.file = f.id
-WHERE f.layer IN ('memory', 'archive') AND instr(p.text, 'Supersede') LIMIT 1
-"""
-_SELECT_NAMED = """
-SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) found
-JOIN passages p ON p.id = found.value WHERE entry IN (SELECT value FROM json_each(?))
-"""
 
-
-def apply_supersession(
-    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, table: PassageTable | None = None
-) -> Ranking:
-    """Return *ranking* with every superseded entry below those that supersede it, where both were found.
-
-    A *table* remembers whether there is any link between entries.
-    """
-    if table is not None and not table.answered("links", None, partial(schema.rows, conn, _SELECT_ANY)):
+def apply_supersession(reader: IndexReader, windows: ContextWindows, ranking: Ranking) -> Ranking:
+    """Return *ranking* with every superseded entry below those that supersede it, where both were found."""
+    if not reader.has_links():
         return ranking
     places = np.flatnonzero(ranking.found & np.isin(windows.layers, _ENTRIES))
     if not len(places):
         return ranking
-    found = json.dumps(windows.ids[places].tolist())
-    newer = superseding_ids(text for (text,) in schema.rows(conn, _SELECT_LINKS, (found,)))
+    found = windows.ids[places].tolist()
+    newer = superseding_ids(reader.linking_texts(found))
     if not newer:
         return ranking
     names = sorted({*newer, *(name for over in newer.values() for name in over)})
-    place_of = dict(zip(windows.ids[places].tolist(), places.tolist(), strict=True))
+    place_of = dict(zip(found, places.tolist(), strict=True))
     named: dict[str, list[int]] = {}
-    for ident, name in schema.rows(conn, _SELECT_NAMED, (found, json.dumps(names))):
+    for ident, name in reader.named(found, names):
         named.setdefault(name, []).append(place_of[ident])
     scores = {name: max(float(ranking.total[place]) for place in named[name]) for name in named}
     moved: npt.NDArray[np.float64] = np.zeros(len(windows))

@@ -7,21 +7,16 @@ the white space at the cut.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
-
-import apsw
+from typing import NamedTuple
 
 from agent_home.home import Home
 
-from ..index import damage, schema
-from ..index.own_index import reading_own
-from ..index.passage_store import LAYER_CODES
-from ..index.passage_table import PassageTable, resident_table
+from ..index.reader import IndexReader, IndexUnreadable, TurnRow
+from ..index.store import index_store
 
 __all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
 
@@ -56,38 +51,15 @@ class SurroundingTurns:
     problem: str = ""
 
 
-# The plus sign keeps SQLite from looking through a whole file for a turn that it can find by its address.
-_SELECT = """
-WITH found AS (
-    SELECT file, source, min(ordinal) AS first, max(ordinal) AS last FROM passages
-    WHERE source IN (SELECT value FROM json_each(?)) AND +layer = ? GROUP BY file, source
-), surrounding AS (
-    SELECT file, source FROM found UNION
-    SELECT p.file, p.source FROM found JOIN passages p ON p.file = found.file AND p.ordinal = found.first - 1 UNION
-    SELECT p.file, p.source FROM found JOIN passages p ON p.file = found.file AND p.ordinal = found.last + 1
-)
-SELECT p.file, f.path, p.source, p.ordinal, p.text, p.session, p.name, p.role, p.ts
-FROM surrounding w JOIN passages p ON p.source = w.source AND +p.file = w.file JOIN files f ON f.id = p.file
-ORDER BY p.file, p.ordinal
-"""
-
-
 def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner") -> SurroundingTurns:
     """Return the turns with these addresses and one on each side, as far as *audience* may read them.
 
     Addresses that are no turns are ignored. The state of the index never raises.
     """
-    index = home.index
     try:
-        with reading_own(home, index) as conn:
-            if conn is None:
-                return SurroundingTurns()
-            found = _read(conn, resident_table(conn, index, searching=False), sources)
-    except schema.IndexCorrupt as error:
-        return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
-    except schema.CORRUPTION_ERRORS as error:
-        return SurroundingTurns(problem=f"neighbouring turns are missing: {damage.mark(home.index, error)}")
-    except schema.UNAVAILABLE_ERRORS as error:
+        with index_store(home).reading(searching=False) as reader:
+            found = [] if reader is None else _read(reader, sources)
+    except IndexUnreadable as error:
         return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
     readable = {path: home.may_read(path, audience) for path in {turn.path for turn in found}}
     return SurroundingTurns(turns={turn.turn.source: turn.turn for turn in found if readable[turn.path]})
@@ -102,20 +74,20 @@ class _PlacedTurn(NamedTuple):
     turn: IndexedTurn
 
 
-def _read(conn: apsw.Connection, table: PassageTable | None, sources: Collection[str]) -> list[_PlacedTurn]:
-    """Return the turns with these addresses and those beside them. A *table* keeps them for the next search."""
-    if table is None:
-        return _turns(schema.rows(conn, _SELECT, (json.dumps(sorted(sources)), LAYER_CODES["sessions"])))
-    known: dict[str, tuple[_PlacedTurn, ...]] = table.remembered("turns", sources)
+def _read(reader: IndexReader, sources: Collection[str]) -> list[_PlacedTurn]:
+    """Return the turns with these addresses and those beside them. The reader may keep them for the next search."""
+    if not reader.resident:
+        return _turns(reader.turns(sources))
+    known: dict[str, tuple[_PlacedTurn, ...]] = reader.remembered("turns", sources)
     missing = sorted(source for source in sources if source not in known)
     if missing:
-        turns = _turns(schema.rows(conn, _SELECT, (json.dumps(missing), LAYER_CODES["sessions"])))
-        kept = table.remembered("turn", [turn[:2] for turn in turns])
+        turns = _turns(reader.turns(missing))
+        kept = reader.remembered("turn", [turn[:2] for turn in turns])
         turns = [kept.get(turn[:2], turn) for turn in turns]  # each is kept once
         fresh = _with_neighbours(turns, missing)
         known |= fresh
-        table.remember("turn", {turn[:2]: turn for turn in turns})
-        table.remember("turns", fresh)
+        reader.remember("turn", {turn[:2]: turn for turn in turns})
+        reader.remember("turns", fresh)
     found = {id(turn): turn for group in known.values() for turn in group}
     return sorted(found.values(), key=_PLACE)
 
@@ -136,7 +108,7 @@ def _touch(one: IndexedTurn, other: IndexedTurn) -> bool:
     return one is other or one.first == other.last + 1 or other.first == one.last + 1
 
 
-def _turns(rows: Iterable[tuple[Any, ...]]) -> list[_PlacedTurn]:
+def _turns(rows: Iterable[TurnRow]) -> list[_PlacedTurn]:
     """Return the turns whose passages are *rows*, in order of file and place."""
     turns = []
     for _, group in groupby(rows, key=lambda row: row[:3]):

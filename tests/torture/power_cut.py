@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent_home.home import Home
-from recall.index.readers import close_readers
+from recall.index.sqlite.readers import close_readers
 from tests.doomed import ForkServer
 
 from .faults import MEMORY

@@ -17,7 +17,7 @@ from agent_home.home import Home
 from assembler.prompt import Request, assemble
 from assembler.recalled.searcher import HomeSearcher
 from recall.embedding.embedder import Vector
-from recall.index import schema
+from recall.index.sqlite import schema
 from recall.index.sync import sync
 from recall.settings import RecallSettings
 from tests.consenting import agree

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bench.measure.candidate_search import HEAD, WAYS, SearchMeasurement, compare_ways, table_row
-from recall.index import schema
-from recall.index.vectors import store_vectors
+from recall.index.sqlite import schema
+from recall.index.sqlite.vectors import store_vectors
 
 PASSAGES = 200
 DIMENSION = 64

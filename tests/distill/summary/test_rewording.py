@@ -78,7 +78,7 @@ def test_supported_lines_are_reworded_and_keep_kind_and_sources(home: Home, talk
         "sqlite3 is for the index because stock builds lack extensions.",
         "Priya chose apsw for the index.",
         "apsw for the index since 2024.",
-        "apsw for the index in `recall/index/passage_store.py`.",
+        "apsw for the index in `recall/index/sqlite/passage_store.py`.",
         'apsw is "the only choice" for the index.',
         "apsw is not for the index.",
         "apsw for the index?",

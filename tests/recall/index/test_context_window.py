@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from agent_home.home import Home
-from recall.index import schema
-from recall.index.context_window import build_windows, load_windows, store_windows
+from recall.index.context_window import ContextWindows, build_windows
 from recall.index.passage import Passage
+from recall.index.sqlite import schema
+from recall.index.sqlite.passage_store import store_windows
+from recall.index.store import index_store
 from recall.index.sync import SyncReport
 from recall.text.term_hashes import Fts5Stemmer, term_hash
 
@@ -26,6 +28,12 @@ def ident(home: Home, source: str) -> int:
     return value
 
 
+def load_windows(home: Home, passages: list[int]) -> ContextWindows:
+    with index_store(home).reading() as reader:
+        assert reader is not None
+        return reader.windows(passages)
+
+
 def test_a_word_has_the_hash_of_its_stem_in_the_index() -> None:
     stemmer = Fts5Stemmer(schema.connect(":memory:"))
     assert stemmer.hashes("Painted paintings").tolist() == [term_hash("paint"), term_hash("paint")]
@@ -36,7 +44,7 @@ def test_a_word_has_the_hash_of_its_stem_in_the_index() -> None:
 def test_a_window_holds_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
     say("s1", "Where do falcons nest?", "In the tower.", "“Really?”")
     update()
-    windows = load_windows(schema.connect(home.index), [ident(home, "s1#m2")])
+    windows = load_windows(home, [ident(home, "s1#m2")])
     assert windows.ordinals.tolist() == [0, 1, 2]
     assert windows.layers.tolist() == ["sessions"] * 3
     assert windows.asks.tolist() == [True, False, True]
@@ -52,9 +60,9 @@ def test_only_the_windows_of_the_passages_are_loaded(home: Home, say: Say, updat
     say("long", *(f"turn {n}" for n in range(100)))
     say("other", "turn")
     update()
-    windows = load_windows(schema.connect(home.index), [ident(home, "long#m40")])
+    windows = load_windows(home, [ident(home, "long#m40")])
     assert windows.ordinals.tolist() == list(range(32, 64))
-    assert len(load_windows(schema.connect(home.index), [])) == 0
+    assert len(load_windows(home, [])) == 0
 
 
 def test_an_appended_turn_leaves_full_windows_alone(tmp_path: Path) -> None:
@@ -80,4 +88,4 @@ def test_an_appended_turn_leaves_full_windows_alone(tmp_path: Path) -> None:
 def test_a_name_that_repeats_the_role_is_ignored(home: Home, say: Say, update: Update, name: str) -> None:
     say("s1", "the user is authenticated", names=(name, "agent"))
     update()
-    assert len(load_windows(schema.connect(home.index), [ident(home, "s1#m1")]).headings.codes) == 0
+    assert len(load_windows(home, [ident(home, "s1#m1")]).headings.codes) == 0

@@ -17,10 +17,11 @@ from agent_home.errors import Locked
 from agent_home.home import Home
 from agent_home.outputs.store import store_output
 from recall.errors import IndexStale
-from recall.index import embedding_queue, file_scan, ingest, own_index, schema
+from recall.index import embedding_queue, file_scan, ingest
 from recall.index import sync as index_sync
+from recall.index.sqlite import own_index, schema
+from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
-from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 

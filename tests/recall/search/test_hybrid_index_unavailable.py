@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from agent_home.home import Home
-from recall.index import schema
+from recall.index.sqlite import schema
 from recall.index.sync import ensure_fresh, sync
 from recall.search.hybrid import search
 from recall.settings import RecallSettings

@@ -37,7 +37,7 @@ def reading(path: Path) -> Iterator[apsw.Connection | None]:
     A connection that met an error is closed.
 
     Raises:
-        IndexBusy, IndexCorrupt: see :func:`recall.index.schema.open_reader`.
+        IndexBusy, IndexCorrupt: see :func:`recall.index.sqlite.schema.open_reader`.
     """
     file = _file(path)
     conn = _kept(file)

@@ -22,8 +22,9 @@ from agent_home import storage
 from agent_home.home import is_text
 from guard.lazy_regex import lazy_regex
 
-from ..errors import IndexLocked, IndexUnusable
-from ..text.terms import TOKENIZER
+from ...errors import IndexLocked, IndexUnusable
+from ...text.terms import TOKENIZER
+from ..vector_math import METRIC
 
 __all__ = [
     "CORRUPTION_ERRORS",
@@ -56,8 +57,6 @@ _ANY_ROW = ("SELECT 1 FROM meta LIMIT 1", "SELECT 1 FROM files LIMIT 1", "SELECT
 _SIDES = ("-wal", "-shm", "-journal")
 #: "agho" in the file's header: marks the file as an index of this program.
 APPLICATION_ID = 0x6167686F
-#: How vectors are compared. The index records it, so that an index with another metric is recognised.
-METRIC = "cosine"
 #: How long a statement waits for another process's lock. Our own transactions take a tenth of a second.
 BUSY_TIMEOUT_MS = 10_000
 #: Errors of SQLite for a file that is no database, or not a complete one.

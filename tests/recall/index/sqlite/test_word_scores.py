@@ -11,12 +11,13 @@ import apsw
 import pytest
 
 from agent_home.home import Home
-from recall.index import passage_table, schema
-from recall.index.passage_table import load_table
+from recall.index.sqlite import passage_table, schema
+from recall.index.sqlite.passage_table import load_table
+from recall.index.sqlite.reader import SqliteReader
+from recall.index.sqlite.word_scores import ResidentWords
 from recall.index.sync import SyncReport
 from recall.search.hybrid import SearchResult
 from recall.search.retrievers import Scope, retrieve_by_words
-from recall.search.word_scores import ResidentWords
 from recall.text.term_hashes import Fts5Stemmer
 from recall.text.terms import parse_query
 
@@ -51,12 +52,12 @@ def conn(library: Home) -> Iterator[apsw.Connection]:
 
 @pytest.mark.parametrize("limit", [3, 100])
 @pytest.mark.parametrize("query", QUERIES)
-def test_scores_are_those_of_fts5(conn: apsw.Connection, query: str, limit: int) -> None:
+def test_scores_are_those_of_fts5(library: Home, conn: apsw.Connection, query: str, limit: int) -> None:
     table, parsed = load_table(conn), parse_query(query)
     some = json.dumps([file for (file,) in schema.rows(conn, "SELECT id FROM files WHERE id % 2")])
     for scope in (Scope(), Scope(layers=(1, 4)), Scope(files=some)):
-        stored = retrieve_by_words(conn, parsed, scope, limit, 60_000)
-        resident = retrieve_by_words(conn, parsed, scope, limit, 60_000, table)
+        stored = retrieve_by_words(SqliteReader(conn, library.index), parsed, scope, limit, 60_000)
+        resident = retrieve_by_words(SqliteReader(conn, library.index, table), parsed, scope, limit, 60_000)
         assert {**asdict(resident), "ms": 0} == {**asdict(stored), "ms": 0}
         assert list(resident.passages) == list(stored.passages)
 

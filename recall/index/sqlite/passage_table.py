@@ -22,11 +22,11 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from ..text.term_hashes import TermHashes
+from ...text.term_hashes import TermHashes
+from ..context_window import ContextWindows, StoredWindow, StoredWords, WindowWords, unpack_windows, window_sizes
+from ..passage import LAYERS
 from . import schema
 from .binary_quantization import load_binary_vectors
-from .context_window import ContextWindows, StoredWindow, StoredWords, WindowWords, unpack_windows, window_sizes
-from .passage import LAYERS
 from .readers import reading
 
 __all__ = ["PassageTable", "Segment", "load_table", "log_change", "resident_table"]

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from recall.errors import IndexUnusable
-from recall.index import schema
+from recall.index.sqlite import schema
 
 
 def aside(path: Path) -> list[str]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ..index.binary_quantization import in_layers
-from ..index.passage_table import PassageTable, Segment
-from ..text.term_hashes import Fts5Stemmer, term_hash
-from .scope import Scope
+from ...text.term_hashes import Fts5Stemmer, term_hash
+from ..reader import VocabularyEntry
+from ..scope import Scope
+from .binary_quantization import in_layers
+from .passage_table import PassageTable, Segment
 
-__all__ = ["ResidentWords", "VocabularyEntry"]
+__all__ = ["ResidentWords"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,15 +28,6 @@ Floats = npt.NDArray[np.float64]
 _Scored = tuple[Ints, Floats]
 #: Constants of FTS5: saturation of a word's occurrences, share of the length, least rarity.
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class VocabularyEntry:
-    """An expression's words in order, and the numbers of passages that have them in their text and in their heading."""
-
-    codes: tuple[int, ...]
-    having: int
-    headed: int
 
 
 class ResidentWords:

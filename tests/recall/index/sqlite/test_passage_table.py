@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from agent_home.home import Home
-from recall.index import passage_table, schema
-from recall.index.context_window import ContextWindows, load_windows
-from recall.index.passage_table import PassageTable, load_table, log_change, resident_table
+from recall.index.context_window import ContextWindows
+from recall.index.sqlite import passage_table, schema
+from recall.index.sqlite.passage_table import PassageTable, load_table, log_change, resident_table
+from recall.index.sqlite.reader import SqliteReader
 from recall.index.sync import SyncReport
 from recall.text.term_hashes import term_hash
 
@@ -59,7 +60,7 @@ def assert_answers_as_the_index(home: Home) -> None:
     assert conn is not None
     every = [ident for (ident,) in schema.rows(conn, "SELECT id FROM passages")]
     for ids in ([], every[:1], every[::7], every[-3:], every, [10**6]):
-        assert_same(table.windows_of(ids), load_windows(conn, ids))
+        assert_same(table.windows_of(ids), SqliteReader(conn, home.index).windows(ids))
     sums = schema.rows(conn, "SELECT count(*), sum(passages), sum(words) FROM files WHERE passages")
     assert [(table.files, table.passages, table.text_words)] == sums
     conn.close()

@@ -8,8 +8,8 @@ import apsw
 import numpy as np
 import pytest
 
-from recall.index import binary_quantization, schema
-from recall.index.binary_quantization import (
+from recall.index.sqlite import binary_quantization, schema
+from recall.index.sqlite.binary_quantization import (
     CHUNK,
     BinaryVectors,
     binarize,

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.home import Home
-from recall.index import schema, vectors
+from recall.index import vector_math
+from recall.index.sqlite import schema, vectors
+from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, sync
-from recall.index.verify import verify
 from recall.settings import RecallSettings
 
 Update = Callable[[], SyncReport]
@@ -25,14 +26,14 @@ def test_eight_bits_move_a_cosine_by_less_than_a_hundredth(seed: int) -> None:
     rng = np.random.default_rng(seed)
     two = rng.standard_normal((2, 384)).astype(np.float32)
     two /= np.linalg.norm(two, axis=1, keepdims=True)
-    stored = vectors.dequantize([row.tobytes() for row in vectors.quantize(two)], 384)
+    stored = vector_math.dequantize([row.tobytes() for row in vector_math.quantize(two)], 384)
     assert abs(float(two[0] @ two[1]) - float(stored[0] @ stored[1])) < 0.01
     assert np.allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-5)
 
 
 def test_a_zero_vector_stays_zero() -> None:
-    assert not vectors.quantize(np.zeros((1, 4), np.float32)).any()
-    assert not vectors.dequantize([bytes(4)], 4).any()
+    assert not vector_math.quantize(np.zeros((1, 4), np.float32)).any()
+    assert not vector_math.dequantize([bytes(4)], 4).any()
 
 
 def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
@@ -53,20 +54,20 @@ def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_distances_are_those_of_sqlite_vec(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    stored = vectors.quantize(rng.standard_normal((300, 384)).astype(np.float32))
+    stored = vector_math.quantize(rng.standard_normal((300, 384)).astype(np.float32))
     question = rng.standard_normal(384).astype(np.float32)
-    rounded = vectors.quantize(question[None, :])[0].tobytes()
+    rounded = vector_math.quantize(question[None, :])[0].tobytes()
     conn = schema.connect(":memory:")
     select = "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))"
     expected = [schema.value(conn, select, (row.tobytes(), rounded)) for row in stored]
     conn.close()
-    assert vectors._rounded_distances(stored, question).tolist() == expected
+    assert vector_math._rounded_distances(stored, question).tolist() == expected
 
 
 def test_a_vector_of_zeros_is_near_nothing() -> None:
     stored = np.array([[0, 0], [1, 0]], np.int8)
-    assert list(vectors.nearest_of(np.array([1, 2]), stored, np.array([1, 0], np.float32), 5)) == [2]
-    assert vectors.nearest_of(np.array([1, 2]), stored, np.zeros(2, np.float32), 5) == {}
+    assert list(vector_math.nearest_of(np.array([1, 2]), stored, np.array([1, 0], np.float32), 5)) == [2]
+    assert vector_math.nearest_of(np.array([1, 2]), stored, np.zeros(2, np.float32), 5) == {}
 
 
 def test_bits_are_taken_around_the_centroid_of_many_vectors(

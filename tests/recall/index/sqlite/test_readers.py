@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recall.index import readers, schema
-from recall.index.readers import close_readers, reading
+from recall.index.sqlite import readers, schema
+from recall.index.sqlite.readers import close_readers, reading
 
 
 @pytest.fixture

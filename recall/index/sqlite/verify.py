@@ -21,17 +21,18 @@ from agent_home.home import Home
 from agent_home.screening.ruleset import guard_signature
 from agent_home.store.speakers import owner_signature
 
-from ..settings import RecallSettings
-from ..text.term_hashes import Fts5Stemmer
-from ..text.terms import TOKENIZER, VERSION, index_text
+from ...settings import RecallSettings
+from ...text.term_hashes import Fts5Stemmer
+from ...text.terms import TOKENIZER, VERSION, index_text
+from ..context_window import build_windows
+from ..file_scan import scan
+from ..indexable import Screen
+from ..passage import WINDOW_NEIGHBOURS, Passage, layer_of, passage_signature, read_passages
+from ..passage_rows import COLUMNS, LAYER_CODES
+from ..vector_math import Vectors, dequantize, quantize, window_vector
 from . import damage, passage_store, schema
 from .binary_quantization import CHUNK, binarize, parse_chunk, recorded_centroid
-from .context_window import build_windows
-from .file_scan import scan
-from .indexable import Screen
 from .own_index import open_own
-from .passage import WINDOW_NEIGHBOURS, Passage, layer_of, passage_signature, read_passages
-from .vectors import Vectors, dequantize, quantize, window_vector
 
 __all__ = ["IndexVerification", "verify"]
 
@@ -39,10 +40,6 @@ __all__ = ["IndexVerification", "verify"]
 _MOST = 50
 #: Largest difference of a window's coordinates, of 127. Another machine may add and round in another way.
 _TOLERANCE = 1
-_COLUMNS = (
-    "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "meaning",
-    "content_digest", "meaning_digest",
-)  # fmt: skip
 #: File id to path and passages.
 _Cuts = dict[int, tuple[str, tuple[Passage, ...]]]
 
@@ -122,10 +119,10 @@ def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
     orphans = schema.value(conn, "SELECT count(*) FROM passages WHERE file NOT IN (SELECT id FROM files)")
     if orphans:
         yield f"{orphans} passages belong to no file. Run `memory reindex`"
-    select = f"SELECT layer, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608
+    select = f"SELECT layer, {', '.join(COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608
     for file, (path, passages) in cuts.items():
-        layer = passage_store.LAYER_CODES[layer_of(path) or ""]
-        expected = [(layer, *(getattr(p, column) for column in _COLUMNS)) for p in passages]
+        layer = LAYER_CODES[layer_of(path) or ""]
+        expected = [(layer, *(getattr(p, column) for column in COLUMNS)) for p in passages]
         stored = schema.rows(conn, select, (file,))
         if stored != expected:
             at = next((i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b), None)
@@ -205,7 +202,7 @@ def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterat
 def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: int) -> Iterator[str]:
     windows = dict(schema.rows(conn, "SELECT passage, window FROM embeddings WHERE window IS NOT NULL"))
     select = "SELECT file, ordinal, id, windowed FROM passages WHERE layer = ? ORDER BY file, ordinal"
-    turns = schema.rows(conn, select, (passage_store.LAYER_CODES["sessions"],))
+    turns = schema.rows(conn, select, (LAYER_CODES["sessions"],))
     strays = windows.keys() - {turn[2] for turn in turns}
     if strays:
         yield f"{len(strays)} windows belong to no turn. Run `memory reindex`"

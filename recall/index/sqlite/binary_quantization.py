@@ -147,7 +147,7 @@ def binarize(vectors: Floats, centroid: Floats) -> BinaryVector:
 
 
 def recorded_centroid(recorded: Mapping[str, str]) -> Floats:
-    """Return the centroid around which the bits of this index are taken. See :func:`recall.index.vectors.recenter`."""
+    """Return the centroid around which the bits of this index are taken. See :func:`.vectors.recenter`."""
     text = recorded.get("middle", "")
     return np.frombuffer(bytes.fromhex(text), np.float32) if text else np.zeros(int(recorded["dimension"]), np.float32)
 

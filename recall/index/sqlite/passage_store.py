@@ -7,89 +7,49 @@ Owns the statements that keep the tables consistent. Every function that writes 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import apsw
 
-from ..text.term_hashes import Fts5Stemmer
-from ..text.terms import index_text
+from ...text.term_hashes import Fts5Stemmer
+from ...text.terms import index_text
+from ..context_window import WindowRow, build_windows
+from ..passage import FilePassages, Passage
+from ..passage_rows import (
+    COLUMNS,
+    LAYER_CODES,
+    PENDING,
+    UNWANTED,
+    Changes,
+    FileRecord,
+    StoredPassage,
+    file_text,
+    match_rows,
+    passage_values,
+)
 from . import schema
-from .context_window import build_windows, store_windows
-from .passage import LAYERS, FilePassages, Passage
 from .passage_table import log_change
 from .vectors import mark_windows_stale, remove_vectors
 
 __all__ = [
-    "LAYER_CODES",
-    "Changes",
-    "FileRecord",
     "count_pending",
     "file_records",
     "file_statuses",
-    "file_text",
     "pending_ids",
     "pending_meanings",
     "remove_file",
     "skipped_files",
     "store_file",
+    "store_windows",
 ]
 
-LAYER_CODES = {layer: code for code, layer in enumerate(LAYERS)}
 _SESSIONS = LAYER_CODES["sessions"]
-_COLUMNS = (
-    "ordinal", "part", "source", "session", "message", "role", "name", "ts",
-    "heading", "text", "meaning", "content_digest", "meaning_digest",
-)  # fmt: skip
 _INSERT = (
-    f"INSERT INTO passages(id, file, layer, windowed, embedded, {', '.join(_COLUMNS)}) "
-    f"VALUES(?, ?, ?, ?, ?{', ?' * len(_COLUMNS)})"
+    f"INSERT INTO passages(id, file, layer, windowed, embedded, {', '.join(COLUMNS)}) "
+    f"VALUES(?, ?, ?, ?, ?{', ?' * len(COLUMNS)})"
 )
-#: Values of ``embedded``: a vector is pending, or none is wanted. 1 stands for a passage that has one.
-_PENDING, _UNWANTED = 0, 2
-_UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
+_UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
 _INSERT_PAGE = "INSERT OR REPLACE INTO passage_words(rowid, body, heading) VALUES(?, ?, ?)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRecord:
-    """Record of an indexed file, enough to see whether the file changed."""
-
-    id: int
-    sha256: bytes
-    mtime_ns: int
-    size: int
-    skipped: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """Counts of passages that were added, that changed under the same address, and that were removed."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-
-    def __add__(self, other: Changes) -> Changes:
-        return Changes(
-            added=self.added + other.added,
-            changed=self.changed + other.changed,
-            removed=self.removed + other.removed,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _PassageRow:
-    """An indexed passage, with the columns that are compared with a new one."""
-
-    id: int
-    values: tuple[Any, ...]  # of _COLUMNS
-
-    @property
-    def address(self) -> tuple[str, int]:
-        return self.values[2], self.values[1]
 
 
 def file_statuses(conn: apsw.Connection) -> dict[str, tuple[int, int]]:
@@ -140,12 +100,12 @@ def store_file(
         (path, layer, content.session, sha256, mtime_ns, size, "\n".join(content.skipped)),
     )
     log_change(conn, file)
-    old = [_PassageRow(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
-    matched, added, removed = _match_rows(old, content.passages)
+    old = [StoredPassage(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
+    matched, added, removed = match_rows(old, content.passages)
     _delete(conn, [row.id for row in removed])
     _update(conn, matched)
     _insert(conn, added, file, LAYER_CODES[layer])
-    if added or removed or any(row.values[:-2] != _values(new)[:-2] for row, new in matched):
+    if added or removed or any(row.values[:-2] != passage_values(new)[:-2] for row, new in matched):
         if old:
             conn.execute("DELETE FROM file_words WHERE rowid = ?", (file,))
         if content.passages:
@@ -168,7 +128,7 @@ def _store_windows(conn: apsw.Connection, file: int, passages: Sequence[Passage]
     conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))
 
 
-_SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants
+_SELECT_OLD = f"SELECT id, {', '.join(COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants
 
 
 def remove_file(conn: apsw.Connection, file: int) -> int:
@@ -180,11 +140,6 @@ def remove_file(conn: apsw.Connection, file: int) -> int:
     conn.execute("DELETE FROM context_windows WHERE file = ?", (file,))
     conn.execute("DELETE FROM files WHERE id = ?", (file,))
     return len(ids)
-
-
-def file_text(passages: Iterable[Passage]) -> str:
-    """Return the text of a whole file: every passage with its heading or speaker."""
-    return "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
 
 
 def count_pending(conn: apsw.Connection) -> int:
@@ -211,38 +166,6 @@ def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[in
     )
 
 
-def _match_rows(
-    old: Sequence[_PassageRow], new: Sequence[Passage]
-) -> tuple[list[tuple[_PassageRow, Passage]], list[Passage], list[_PassageRow]]:
-    """Return old rows paired with their passages, passages without a row, and rows without a passage.
-
-    Passages with equal searched text are paired first, then those with an equal vector.
-    """
-    matched: list[tuple[_PassageRow, Passage]] = []
-    for column, digest in ((-2, "content_digest"), (-1, "meaning_digest")):
-        by_digest: dict[bytes, list[_PassageRow]] = defaultdict(list)
-        for row in reversed(old):
-            by_digest[row.values[column]].append(row)
-        rest = []
-        for passage in new:
-            rows = by_digest.get(getattr(passage, digest))
-            if rows:
-                matched.append((rows.pop(), passage))
-            else:
-                rest.append(passage)
-        taken = {row.id for row, _ in matched}
-        old, new = [row for row in old if row.id not in taken], rest
-    return matched, list(new), list(old)
-
-
-def _values(passage: Passage) -> tuple[Any, ...]:
-    return (
-        passage.ordinal, passage.part, passage.source, passage.session, passage.message, passage.role, passage.name,
-        passage.ts, passage.heading, passage.text, passage.meaning,
-        passage.content_digest, passage.meaning_digest,
-    )  # fmt: skip
-
-
 def _page(ident: int, passage: Passage) -> tuple[int, str, str]:
     return ident, index_text(passage.text), index_text(passage.heading)
 
@@ -254,16 +177,16 @@ def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer
     conn.executemany(
         _INSERT,
         (
-            (ident, file, layer, windowed, _PENDING if passage.meaning else _UNWANTED, *_values(passage))
+            (ident, file, layer, windowed, PENDING if passage.meaning else UNWANTED, *passage_values(passage))
             for ident, passage in rows
         ),
     )
     conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
 
 
-def _update(conn: apsw.Connection, matched: Iterable[tuple[_PassageRow, Passage]]) -> None:
+def _update(conn: apsw.Connection, matched: Iterable[tuple[StoredPassage, Passage]]) -> None:
     for row, passage in matched:
-        values = _values(passage)
+        values = passage_values(passage)
         if values == row.values:
             continue
         conn.execute(_UPDATE, (*values, row.id))
@@ -276,3 +199,18 @@ def _delete(conn: apsw.Connection, ids: Sequence[int]) -> None:
     conn.executemany("DELETE FROM passage_words WHERE rowid = ?", rows)
     conn.executemany("DELETE FROM passages WHERE id = ?", rows)
     remove_vectors(conn, ids)
+
+
+def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -> None:
+    """Make *rows* the windows of *file*. Unchanged windows are not written."""
+    old = {
+        row[0]: row
+        for row in conn.execute("SELECT number, leaves, words, heads FROM context_windows WHERE file = ?", (file,))
+    }
+    new = {row[0]: row for row in rows}
+    stale = [(file, number) for number in old if old[number] != new.get(number)]
+    conn.executemany("DELETE FROM context_windows WHERE file = ? AND number = ?", stale)
+    conn.executemany(
+        "INSERT INTO context_windows(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
+        ((file, *row) for number, row in new.items() if old.get(number) != row),
+    )

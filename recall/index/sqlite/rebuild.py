@@ -14,12 +14,13 @@ import apsw
 
 from agent_home.home import Home
 
-from ..embedding.embedder import Embedder
+from ...embedding.embedder import Embedder
+from ..embedding_queue import model_mismatch
+from ..ingest import SyncState, index_words
+from ..passage import WINDOW_NEIGHBOURS
 from . import own_index, schema
-from .embedding_queue import model_mismatch
-from .ingest import SyncState, index_words
-from .passage import WINDOW_NEIGHBOURS
 from .vectors import store_quantized
+from .writer import SqliteWriter
 
 __all__ = ["rebuild"]
 
@@ -37,7 +38,7 @@ def rebuild(home: Home, state: SyncState, embedder: Embedder | None, signature: 
         with schema.transaction(conn):
             token = own_index.own_token(home) or own_index.new_token(home)
             schema.set_meta(conn, {**signature, own_index.MARK: token})
-        index_words(conn, home, state)
+        index_words(SqliteWriter(conn), home, state)
         _reuse_vectors(conn, home, embedder)
         note = own_index.set_foreign_aside(home)
         live, _ = schema.open_writer(home.index, state.timeout_ms)

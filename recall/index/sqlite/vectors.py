@@ -1,8 +1,8 @@
 """Stored vectors of passages, and of turns together with their neighbours.
 
 A coordinate is stored in eight bits: a cosine changes by less than a thousandth, and a page of the index holds four
-times as many. A search finds candidates by binary vectors (``recall.index.binary_quantization``), and compares them by
-cosine, all at once. Functions that write run inside the caller's transaction.
+times as many. A search finds candidates by binary vectors (``.binary_quantization``), and compares them by cosine, all
+at once. Functions that write run inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -10,34 +10,26 @@ from __future__ import annotations
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
+from ..passage import LAYERS
+from ..vector_math import Vectors, dequantize, nearest_of, quantize, runs, window_vector
 from . import schema
 from .binary_quantization import CHUNK, Kind, remove_binary_vectors, store_binary_vectors
-from .passage import LAYERS
 
 __all__ = [
-    "Vectors",
-    "dequantize",
     "mark_windows_stale",
     "nearest_by_cosine",
-    "nearest_of",
-    "quantize",
     "recenter",
     "refresh_windows",
     "remove_vectors",
     "store_quantized",
     "store_vectors",
-    "window_vector",
 ]
 
-Vectors = npt.NDArray[np.float32]
-_Number = TypeVar("_Number", np.float32, np.float64)
 _SESSIONS = LAYERS.index("sessions")
 #: Turns whose windows are computed in one transaction. It bounds memory and the time of the write lock.
 _WINDOW_BATCH = 1000
@@ -45,24 +37,6 @@ _WINDOW_BATCH = 1000
 _CENTRED_AT = (4_096, 65_536)
 #: Vectors whose mean is the centroid. More would hardly move it.
 _SAMPLE = 4_096
-_LARGEST = 127
-#: Decimals of a cosine.
-_DECIMALS = 9
-#: Vectors that are compared at once.
-_BLOCK = 128
-
-
-def quantize(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """Return *vectors* in eight bits a coordinate, each scaled so that its largest coordinate uses all of them."""
-    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
-    largest[largest == 0] = 1.0
-    return np.asarray(np.rint(vectors * (_LARGEST / largest)), np.int8)
-
-
-def dequantize(blobs: Sequence[bytes], dimension: int) -> Vectors:
-    """Return unit vectors from stored blobs, as an array (blobs, dimension)."""
-    vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, dimension).astype(np.float32)
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0))
 
 
 def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
@@ -136,46 +110,6 @@ def _compare_exactly(
     return nearest_of(np.array([ident for ident, _ in rows], np.int64), stored, vector, len(rows))
 
 
-def nearest_of(
-    passages: npt.NDArray[np.int64], stored: npt.NDArray[np.int8], vector: Vectors, limit: int
-) -> dict[int, float]:
-    """Return the *limit* of *passages* whose *stored* vectors are nearest to *vector*, best first, with cosines."""
-    if not vector.any():  # it has no cosine
-        return {}
-    if len(passages) > limit:
-        best = np.lexsort((-passages, _rounded_distances(stored, vector)))[:limit]
-        passages, stored = passages[best], stored[best]
-    exact, products, lengths = vector.astype(np.float64), np.empty(len(stored)), np.empty(len(stored))
-    for at, numbers in _blocks(stored, np.float64):
-        products[at : at + len(numbers)] = numbers @ exact
-        lengths[at : at + len(numbers)] = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
-    # Sums in another order differ in the last digits, and a rebuilt index must give the same order.
-    scores = np.round(products / np.maximum(lengths, 1.0), _DECIMALS)
-    order = np.lexsort((passages, -scores))
-    order = order[lengths[order] > 0]  # a vector of zeros has no cosine
-    return dict(zip(passages[order].tolist(), scores[order].tolist(), strict=True))
-
-
-def _rounded_distances(stored: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
-    """Return the cosine distances of *stored* to *vector* in eight bits. Sums of whole numbers are exact in any order.
-
-    A vector of zeros has no distance, and comes last.
-    """
-    rounded = quantize(vector[None, :])[0].astype(np.float32)
-    products, squares = np.empty(len(stored)), np.empty(len(stored))
-    for at, numbers in _blocks(stored, np.float32):
-        products[at : at + len(numbers)] = numbers @ rounded
-        squares[at : at + len(numbers)] = np.einsum("ij,ij->i", numbers, numbers)
-    with np.errstate(invalid="ignore"):
-        distances = 1.0 - products / (np.sqrt(squares) * np.sqrt(np.float64(rounded @ rounded)))
-    return np.asarray(distances, np.float32)
-
-
-def _blocks(vectors: npt.NDArray[np.int8], dtype: type[_Number]) -> Iterator[tuple[int, npt.NDArray[_Number]]]:
-    """Yield the first place of some *vectors* and them as numbers: larger arrays would get fresh memory every time."""
-    return ((at, vectors[at : at + _BLOCK].astype(dtype)) for at in range(0, len(vectors), _BLOCK))
-
-
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
     """Compute at most *limit* of the stale windows. Return the number of computed windows."""
     due: dict[int, list[int]] = defaultdict(list)
@@ -198,15 +132,6 @@ def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATC
     return len(made)
 
 
-def window_vector(near: dict[int, Vectors]) -> Vectors:
-    """Return the vector of a turn with its neighbours, keyed by distance from it. Each step halves the weight."""
-    total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
-    for distance in sorted(near):
-        total += near[distance] * 0.5 ** abs(distance)
-    length = float(np.linalg.norm(total))
-    return (total / length if length else total).astype(np.float32)
-
-
 def mark_windows_stale(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
     """Mark the windows around *ordinals* as stale. ``None`` means all of the file."""
     if ordinals is None:
@@ -214,7 +139,7 @@ def mark_windows_stale(conn: apsw.Connection, file: int, ordinals: Sequence[int]
         return
     conn.executemany(
         "UPDATE passages SET windowed = 0 WHERE file = ? AND ordinal BETWEEN ? AND ?",
-        ((file, first - reach, last + reach) for first, last in _runs(ordinals)),
+        ((file, first - reach, last + reach) for first, last in runs(ordinals)),
     )
 
 
@@ -244,16 +169,6 @@ def recenter(conn: apsw.Connection) -> bool:
                 vectors = dequantize([row[3] for row in rows], dimension)
                 store_binary_vectors(conn, kind, [row[:3] for row in rows], vectors)
     return True
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of each run of successive numbers."""
-    ordered = sorted(numbers)
-    start = 0
-    for at in range(1, len(ordered) + 1):
-        if at == len(ordered) or ordered[at] > ordered[at - 1] + 1:
-            yield ordered[start], ordered[at - 1]
-            start = at
 
 
 def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> dict[int, tuple[int, Vectors]]:

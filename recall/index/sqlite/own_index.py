@@ -4,7 +4,7 @@ An index is believed only if it carries the random token that also stands in the
 key. Passages of another index would go into prompts although no guard has seen them.
 
 A connection that is kept between searches is checked once, and again when the record of the token changes. It is kept
-only for the file that it was opened for (``recall.index.readers``), so another index is always checked.
+only for the file that it was opened for (``recall.index.sqlite.readers``), so another index is always checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agent_home.errors import MachineKeyUnusable
 from agent_home.home import Home
 from agent_home.machine_key import sign
 
-from ..errors import IndexLocked, IndexUnusable
+from ...errors import IndexLocked, IndexUnusable
 from . import schema
 from .readers import reading
 
@@ -42,7 +42,7 @@ _CHECKED: WeakKeyDictionary[apsw.Connection, _Record] = WeakKeyDictionary()
 
 
 def open_own(home: Home) -> apsw.Connection | None:
-    """Return what :func:`recall.index.schema.open_reader` does for the home's index, if this machine made it.
+    """Return what :func:`recall.index.sqlite.schema.open_reader` does for the home's index, if this machine made it.
 
     Raises:
         IndexBusy, IndexCorrupt: see there. ``IndexCorrupt`` also for an index that this machine did not make.
@@ -60,7 +60,7 @@ def open_own(home: Home) -> apsw.Connection | None:
 
 @contextmanager
 def reading_own(home: Home, index: Path) -> Iterator[apsw.Connection | None]:
-    """Hold what :func:`recall.index.readers.reading` does for the home's *index*, if this machine made it.
+    """Hold what :func:`recall.index.sqlite.readers.reading` does for the home's *index*, if this machine made it.
 
     Raises:
         IndexBusy, IndexCorrupt: see :func:`open_own`.

@@ -1,0 +1,1 @@
+"""Own the index in SQLite: schema, passages, vectors, connections, damage and verification."""

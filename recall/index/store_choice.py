@@ -1,0 +1,37 @@
+"""Which store holds the index of a home on this machine: the file beside it, or a namespace in PostgreSQL.
+
+The choice belongs to the machine, as the index does. It is a signed record of machine state, so a home that was pulled,
+unpacked or copied has its index in a file again, and reads nobody else's rows.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from agent_home import storage
+from agent_home.consent.signed_record import read_record, write_record
+from agent_home.home import Home
+
+__all__ = ["choose_namespace", "chosen_namespace"]
+
+_RECORD = "index-store"
+
+
+def chosen_namespace(home: Home) -> str:
+    """Return the namespace in PostgreSQL that holds the index of *home*, or an empty string for the file."""
+    record = read_record(home.machine, _RECORD)
+    namespace = record.get("namespace") if record else ""
+    return namespace if isinstance(namespace, str) else ""
+
+
+def choose_namespace(home: Home, namespace: str) -> None:
+    """Let this machine keep the index of *home* in *namespace*, or in the file if that is empty.
+
+    Raises:
+        MachineKeyUnusable: nothing can be signed on this machine.
+    """
+    if namespace:
+        write_record(home.machine, _RECORD, {"namespace": namespace})
+    else:
+        with suppress(FileNotFoundError):
+            storage.remove(home.machine / f"{_RECORD}.json")
