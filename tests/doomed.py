@@ -215,8 +215,8 @@ def _warm() -> None:
     from distill.review.queue import waiting
     from guard.secrets.told.reader import told_reader
     from interfaces.cli import cli
-    from recall.index.sqlite.verify import verify
     from recall.index.sync import sync
+    from recall.index.verify import verify
     from recall.settings import RecallSettings
 
     os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}

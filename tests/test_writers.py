@@ -178,6 +178,7 @@ STORERS = {
     "agent_home.forgetting.purge": "git state beside objects, and commit ids, machine state, when history is rewritten",
     "agent_home.machine_key": "this user's key, which is no part of a home",
     "agent_home.consent.settings_in_effect": "a copy of a rule file that a person agreed to, machine state",
+    "recall.index.store_choice": "forgets where this machine keeps the index of a home, machine state",
     "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
     "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
     "agent_home.screening.private_folders": "git's own list of ignored files, once, with the lock held",

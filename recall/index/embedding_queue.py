@@ -91,5 +91,4 @@ def make_windows(writer: IndexWriter) -> None:
     while made:
         with writer.transaction():
             made = writer.refresh_windows(WINDOW_NEIGHBOURS)
-    with writer.transaction():
-        writer.finish_vectors()
+    writer.finish_vectors()

@@ -16,6 +16,7 @@ from agent_home.home import Home
 
 from ..settings import RecallSettings
 from .sqlite import schema
+from .store_choice import chosen_namespace
 from .sync import pending_notice, reindex, sync_lock
 
 __all__ = ["erase", "occurrences"]
@@ -32,6 +33,11 @@ def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]
 
     Rows are read by SQL. Every file is read byte by byte as well, because a freed page is no row.
     """
+    if namespace := chosen_namespace(home):
+        from .postgresql.erasure import occurrences_in
+        from .postgresql.store import PostgresqlStore
+
+        yield from occurrences_in(PostgresqlStore(namespace), target)
     relative = home.relative(home.index)
     conn = schema.open_reader_or_none(home.index)
     if conn is not None:
@@ -56,9 +62,15 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
         Locked, IndexUnusable: as for :func:`recall.index.sync.reindex`.
     """
     notes: list[str] = []
-    if home.index.exists():
+    namespace = chosen_namespace(home)
+    if namespace or home.index.exists():
         report = reindex(home, settings, None)
         notes += (note for note in report.degraded if note not in pending_notice(report.pending))
+    if namespace:
+        from .postgresql.erasure import vacuum
+        from .postgresql.store import PostgresqlStore
+
+        notes += vacuum(PostgresqlStore(namespace))
     with sync_lock(home, settings.sync_timeout_s):
         for path in _files(home):
             if ".corrupt-" in path.name or ".building" in path.name:

@@ -118,7 +118,7 @@ def _write(
 ) -> Changes:
     mtime_ns, size = status
     if known is not None and known.sha256 == digest:
-        writer.touch(known.id, mtime_ns, size)
+        writer.record_status(known.id, mtime_ns, size)
         return Changes()
     if known is not None and known.skipped:
         state.skipped.remove(known.skipped)

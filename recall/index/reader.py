@@ -76,7 +76,7 @@ class IndexReader(Protocol):
 
     @property
     def resident(self) -> bool:
-        """Whether the process has the passages in memory, so that no question takes long."""
+        """Return whether the process has the passages in memory, so that no question takes long."""
 
     def description(self) -> dict[str, str]:
         """Return what the index records of itself, such as the model of its vectors."""

@@ -16,7 +16,7 @@ __all__ = ["IndexStore", "SqliteStore", "index_store"]
 
 
 class IndexStore(Protocol):
-    """Where the index of one home is. Each method may be called by any thread."""
+    """Place of the index of one home. Each method may be called by any thread."""
 
     def reading(self, *, searching: bool = True) -> AbstractContextManager[IndexReader | None]:
         """Hold one state of the index, or ``None`` when there is no index yet.

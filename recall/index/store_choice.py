@@ -1,4 +1,4 @@
-"""Which store holds the index of a home on this machine: the file beside it, or a namespace in PostgreSQL.
+"""Choice of the store of a home's index on this machine: the file beside it, or a namespace in PostgreSQL.
 
 The choice belongs to the machine, as the index does. It is a signed record of machine state, so a home that was pulled,
 unpacked or copied has its index in a file again, and reads nobody else's rows.

@@ -17,21 +17,19 @@ from dataclasses import dataclass, replace
 from agent_home.errors import Locked
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.screening.ruleset import guard_signature
-from agent_home.store.speakers import owner_signature
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..errors import IndexLocked, IndexStale, IndexUnusable
 from ..settings import RecallSettings
-from ..text.terms import VERSION
 from .embedding_queue import embed_pending, make_windows
 from .file_scan import scan
 from .ingest import Progress, SyncState, index_words
-from .passage import passage_signature
 from .passage_rows import Changes
 from .sqlite import damage, own_index, passage_store, schema
 from .sqlite.rebuild import rebuild
 from .sqlite.writer import SqliteWriter
+from .store_choice import chosen_namespace
+from .verification import index_signature
 
 __all__ = ["SyncReport", "ensure_fresh", "pending_notice", "reindex", "sync", "sync_lock"]
 
@@ -76,6 +74,8 @@ def sync(
     with sync_lock(home, settings.sync_timeout_s):
         state = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
+        if namespace := chosen_namespace(home):
+            return _remote(home, namespace, state, embedder, embed_limit, start)
         _index_files(home, state, embedder)
         try:
             return _finish(home, state, embedder, embed_limit, start)
@@ -103,7 +103,9 @@ def reindex(
     with sync_lock(home, settings.sync_timeout_s):
         state = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
-        rebuild(home, state, _usable(embedder), _signature(home, settings))
+        if namespace := chosen_namespace(home):
+            return _remote(home, namespace, state, embedder, None, start, anew=True)
+        rebuild(home, state, _usable(embedder), index_signature(home, settings))
         return _finish(home, state, embedder, None, start)
 
 
@@ -116,6 +118,8 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     start = time.perf_counter()
     state = SyncState(settings=settings, progress=_ignore_progress, timeout_ms=schema.READER_TIMEOUT_MS)
     usable = _usable(embedder)
+    if namespace := chosen_namespace(home):
+        return _fresh_remote(home, namespace, state, usable, start)
     total, locked = 0, False
     try:
         state.found = scan(home)
@@ -151,6 +155,41 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     return report
 
 
+def _remote(
+    home: Home,
+    namespace: str,
+    state: SyncState,
+    embedder: Embedder | NoEmbedder | None,
+    limit: int | None,
+    start: float,
+    *,
+    anew: bool = False,
+) -> SyncReport:
+    """Run a sync of the index in PostgreSQL."""
+    from .postgresql.store import PostgresqlStore
+    from .postgresql.sync import synchronise
+
+    store, signature = PostgresqlStore(namespace), index_signature(home, state.settings)
+    if isinstance(embedder, NoEmbedder):
+        state.degraded.append(embedder.reason)
+    pending, total = synchronise(
+        home, store, state, _usable(embedder), signature, limit=limit, anew=anew,
+        timeout_s=state.settings.sync_timeout_s,
+    )  # fmt: skip
+    return replace(_report(state, pending, start), passages=total)
+
+
+def _fresh_remote(home: Home, namespace: str, state: SyncState, embedder: Embedder | None, start: float) -> SyncReport:
+    """Bring the words of the index in PostgreSQL up to the files before a search."""
+    from .postgresql.store import PostgresqlStore
+    from .postgresql.sync import freshen
+
+    signature = index_signature(home, state.settings)
+    pending, total = freshen(home, PostgresqlStore(namespace), state, embedder, signature, lambda: sync_lock(home, 0.0))
+    report = replace(_report(state, pending, start), passages=total)
+    return report if embedder is not None else replace(report, degraded=tuple(state.degraded))
+
+
 @contextmanager
 def sync_lock(home: Home, timeout_s: float) -> Iterator[None]:
     """Hold the lock of the writer of the index.
@@ -164,7 +203,7 @@ def sync_lock(home: Home, timeout_s: float) -> Iterator[None]:
 
 def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder | None) -> None:
     """Run the first half of a sync. Rebuild an index that is damaged or has another signature."""
-    signature = _signature(home, state.settings)
+    signature = index_signature(home, state.settings)
     try:
         notes = [damage.set_marked_aside(home.index), own_index.set_foreign_aside(home)]
         fresh = not home.index.exists()
@@ -239,7 +278,7 @@ def _state(home: Home, settings: RecallSettings, found: Mapping[str, tuple[int, 
             if conn is None or damage.is_marked(index):
                 return False, 0
             pending = passage_store.count_pending(conn)
-            if _signature(home, settings).items() - schema.read_meta(conn).items():
+            if index_signature(home, settings).items() - schema.read_meta(conn).items():
                 return False, pending
             known = passage_store.file_statuses(conn)
     except schema.IndexBusy:
@@ -265,12 +304,6 @@ def _pending(home: Home) -> int:
 
 def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:
     return None if isinstance(embedder, NoEmbedder) else embedder
-
-
-def _signature(home: Home, settings: RecallSettings) -> Mapping[str, str]:
-    """Return the versions of screening, speakers, passages and terms. Rows of different signatures cannot be mixed."""
-    return {"terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home),
-            "owner": owner_signature(home)}  # fmt: skip
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None:

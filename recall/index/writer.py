@@ -40,7 +40,7 @@ class IndexWriter(Protocol):
     def texts_of(self, file: int) -> Sequence[tuple[str, str]]:
         """Return address and text of every passage of a file."""
 
-    def touch(self, file: int, mtime_ns: int, size: int) -> None:
+    def record_status(self, file: int, mtime_ns: int, size: int) -> None:
         """Record a new time and size of a file whose content is the same."""
 
     def store_file(
@@ -74,4 +74,4 @@ class IndexWriter(Protocol):
         """Compute a bounded number of the stale windows. Return the number of computed windows."""
 
     def finish_vectors(self) -> None:
-        """Adapt what finds vectors to their number."""
+        """Adapt what finds vectors to their number. It has transactions of its own."""

@@ -24,8 +24,8 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill.close import close
 from distill.forget import ForgetResult, StructuralWord, TextTooShort, forget, places, removal_plan
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 
 Talk = Callable[..., list[Message]]

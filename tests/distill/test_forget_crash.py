@@ -21,8 +21,8 @@ from agent_home.store.transcript import Message
 from distill import forget as module
 from distill.close import close
 from distill.forget import forget
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 from tests.doomed import ForkServer
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +14,10 @@ import pytest
 
 from agent_home.creation import create
 from agent_home.home import Home
+from recall.index.store_choice import choose_namespace
 from recall.index.sync import SyncReport, sync
 from recall.search.hybrid import SearchResult, search
+from recall.servers import DATABASE_VARIABLE
 from recall.settings import RecallSettings
 from tests.recall.hashing_embedder import HashingEmbedder
 
@@ -26,10 +30,21 @@ def _pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(_pattern: Path, tmp_path: Path) -> Home:
+def index_kind() -> str:
+    """Where the index of ``home`` is: ``sqlite`` or ``postgresql``. A module may override it."""
+    return os.environ.get("TEST_INDEX_KIND", "sqlite")
+
+
+@pytest.fixture
+def home(_pattern: Path, tmp_path: Path, index_kind: str, request: pytest.FixtureRequest) -> Home:
     """A new home without its history, which recall does not read: a copy is quicker than a commit."""
     shutil.copytree(_pattern, tmp_path / "home", ignore=shutil.ignore_patterns(".git", ".memory"))
-    return Home(tmp_path / "home")
+    home = Home(tmp_path / "home")
+    if index_kind == "postgresql":
+        request.getfixturevalue("monkeypatch").setenv(DATABASE_VARIABLE, request.getfixturevalue("database_url"))
+        home.machine.mkdir(parents=True, exist_ok=True)
+        choose_namespace(home, uuid.uuid4().hex)
+    return home
 
 
 @pytest.fixture

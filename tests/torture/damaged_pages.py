@@ -11,8 +11,8 @@ from pathlib import Path
 from agent_home.home import Home
 from assembler.prompt import Request, assemble
 from assembler.recalled.searcher import HomeSearcher
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 
 from .report import Finding, Report

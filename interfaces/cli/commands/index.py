@@ -59,7 +59,7 @@ def verify(context: click.Context, invocation: Invocation) -> None:
     The command cuts every file into passages again and compares all rows. The exit code is 1 when there is a
     difference.
     """
-    from recall.index.sqlite.verify import verify as compare
+    from recall.index.verify import verify as compare
     from recall.settings import RecallSettings
 
     start = time.perf_counter()

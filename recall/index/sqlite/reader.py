@@ -141,7 +141,7 @@ class SqliteReader:
 
     @property
     def resident(self) -> bool:
-        """Whether the process has the passages in memory."""
+        """Return whether the process has the passages in memory."""
         return self._table is not None
 
     def description(self) -> dict[str, str]:

@@ -6,55 +6,35 @@ row numbers. So a stale or a missing posting is found wherever it is.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 import numpy as np
 
-from agent_home import storage
 from agent_home.home import Home
-from agent_home.screening.ruleset import guard_signature
-from agent_home.store.speakers import owner_signature
 
 from ...settings import RecallSettings
 from ...text.term_hashes import Fts5Stemmer
-from ...text.terms import TOKENIZER, VERSION, index_text
+from ...text.terms import TOKENIZER, index_text
 from ..context_window import build_windows
-from ..file_scan import scan
-from ..indexable import Screen
-from ..passage import WINDOW_NEIGHBOURS, Passage, layer_of, passage_signature, read_passages
+from ..passage import WINDOW_NEIGHBOURS, layer_of
 from ..passage_rows import COLUMNS, LAYER_CODES
 from ..vector_math import Vectors, dequantize, quantize, window_vector
+from ..verification import MOST, FilesAsRead, IndexVerification, files_differ, signature_differs
 from . import damage, passage_store, schema
 from .binary_quantization import CHUNK, binarize, parse_chunk, recorded_centroid
 from .own_index import open_own
 
-__all__ = ["IndexVerification", "verify"]
+__all__ = ["verify_file"]
 
-#: Reported differences. More of them say nothing new.
-_MOST = 50
 #: Largest difference of a window's coordinates, of 127. Another machine may add and round in another way.
 _TOLERANCE = 1
-#: File id to path and passages.
-_Cuts = dict[int, tuple[str, tuple[Passage, ...]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexVerification:
-    """Result of a verification. *ok* means no differences. *pending* passages have no vector yet, which is none."""
-
-    ok: bool
-    differences: tuple[str, ...]
-    passages: int = 0
-    pending: int = 0
-
-
-def verify(home: Home, settings: RecallSettings) -> IndexVerification:
+def verify_file(home: Home, settings: RecallSettings) -> IndexVerification:
     """Compare the index with the files. The function reads one consistent state and waits for no other process."""
     try:
         conn = open_own(home)
@@ -65,7 +45,7 @@ def verify(home: Home, settings: RecallSettings) -> IndexVerification:
     try:
         conn.pragma("query_only", False)  # allows temporary tables, and nothing else is written
         conn.execute("BEGIN")
-        found = list(itertools.islice(_differences(conn, home, settings), _MOST))
+        found = list(itertools.islice(_differences(conn, home, settings), MOST))
         pending = passage_store.count_pending(conn)
         passages = schema.value(conn, "SELECT count(*) FROM passages")
     except schema.CORRUPTION_ERRORS as error:
@@ -80,14 +60,8 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
         if line != "ok":
             yield damage.mark(home.index, line)
     recorded = schema.read_meta(conn)
-    signature = {
-        "terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home),
-        "owner": owner_signature(home),
-    }  # fmt: skip
-    for key, expected in signature.items():
-        if recorded.get(key) != expected:
-            yield f"{key} is {recorded.get(key)!r} in the index, expected {expected!r}. Run `memory sync`"
-    cuts = yield from _files_differ(conn, home, settings)
+    yield from signature_differs(recorded, home, settings)
+    cuts = yield from files_differ(passage_store.file_records(conn), home, settings)
     yield from _passages_differ(conn, cuts)
     yield from _windows_differ_from_passages(conn, cuts)
     yield from _postings_differ(conn)
@@ -97,25 +71,7 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
         yield "passages count as embedded, but there are no vectors. Run `memory reindex`"
 
 
-def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Generator[str, None, _Cuts]:
-    """Yield differences. Return the passages of every file that the index holds as it is on the disk."""
-    known, found = passage_store.file_records(conn), scan(home)
-    for path in sorted(known.keys() - found.keys()):
-        yield f"{path} is in the index but not in the home. Run `memory sync`"
-    for path in sorted(found.keys() - known.keys()):
-        yield f"{path} is not in the index. Run `memory sync`"
-    screen = Screen(home)
-    cuts: _Cuts = {}
-    for path in sorted(found.keys() & known.keys()):
-        stamp = known[path]
-        if hashlib.sha256(storage.read_bytes(home.root / path)).digest() != stamp.sha256:
-            yield f"{path} changed since it was indexed. Run `memory sync`"
-        else:
-            cuts[stamp.id] = (path, read_passages(home.root, path, settings, screen).passages)
-    return cuts
-
-
-def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+def _passages_differ(conn: apsw.Connection, cuts: FilesAsRead) -> Iterator[str]:
     orphans = schema.value(conn, "SELECT count(*) FROM passages WHERE file NOT IN (SELECT id FROM files)")
     if orphans:
         yield f"{orphans} passages belong to no file. Run `memory reindex`"
@@ -130,7 +86,7 @@ def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
             yield f"{path} has other passages in the index ({where}). Run `memory reindex`"
 
 
-def _windows_differ_from_passages(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+def _windows_differ_from_passages(conn: apsw.Connection, cuts: FilesAsRead) -> Iterator[str]:
     stemmer = Fts5Stemmer(conn)
     for file, (path, passages) in cuts.items():
         idents = [

@@ -7,7 +7,6 @@ same hits, whether the process has a table of passages or not.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...text.term_hashes import Fts5Stemmer, term_hash
+from ..bm25 import rarity, saturated
 from ..reader import VocabularyEntry
 from ..scope import Scope
 from .binary_quantization import in_layers
@@ -26,8 +26,6 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 #: Numbers of passages or files, and the scores of those that have one.
 _Scored = tuple[Ints, Floats]
-#: Constants of FTS5: saturation of a word's occurrences, share of the length, least rarity.
-_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
 
 
 class ResidentWords:
@@ -123,10 +121,9 @@ def _bm25(
     for occurrences in phrases:
         counted = [_distinct(rows) for rows in occurrences]
         having = sum(len(rows) for rows, _ in counted)
-        rarity = math.log((count - having + 0.5) / (having + 0.5))
-        rarity = rarity if rarity > 0 else _LEAST_IDF
+        weight = rarity(count, having)
         for total, size, (rows, times) in zip(totals, sizes, counted, strict=True):
-            total[rows] += rarity * ((times * (_K1 + 1.0)) / (times + _K1 * (1 - _B + _B * size[rows] / average)))
+            total[rows] += weight * saturated(times, size[rows], average)
     found = [np.flatnonzero(total) for total in totals]
     return [(rows, total[rows]) for rows, total in zip(found, totals, strict=True)]
 

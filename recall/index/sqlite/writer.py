@@ -53,7 +53,7 @@ class SqliteWriter:
         """Return address and text of every passage of a file."""
         return schema.rows(self.conn, "SELECT source, text FROM passages WHERE file = ?", (file,))
 
-    def touch(self, file: int, mtime_ns: int, size: int) -> None:
+    def record_status(self, file: int, mtime_ns: int, size: int) -> None:
         """Record a new time and size of a file whose content is the same."""
         self.conn.execute("UPDATE files SET mtime_ns = ?, size = ? WHERE id = ?", (mtime_ns, size, file))
 
@@ -95,4 +95,5 @@ class SqliteWriter:
 
     def finish_vectors(self) -> None:
         """Compute all binary vectors again when there are many more vectors than before."""
-        vectors.recenter(self.conn)
+        with self.transaction():
+            vectors.recenter(self.conn)

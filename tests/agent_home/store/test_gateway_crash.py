@@ -21,8 +21,8 @@ from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.store.gateway import transaction
 from agent_home.store.recovery import recover
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 from tests.doomed import Child, ForkServer
 

@@ -9,8 +9,8 @@ from agent_home.forgetting.text_matcher import Phrase
 from agent_home.home import Home
 from recall.index.erasure import erase, occurrences
 from recall.index.sqlite import schema
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 
 HERON = RedactionTarget((Phrase("blue heron"),))

@@ -11,8 +11,8 @@ import pytest
 
 from agent_home.home import Home
 from recall.index.file_scan import scan
-from recall.index.sqlite.verify import verify
 from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.index.watch import Synced, Watcher, WatchEvent, WatchTiming
 from recall.settings import RecallSettings
 from tests.sharing import FORMS, ORION, agree, put, run_git

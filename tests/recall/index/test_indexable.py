@@ -16,8 +16,8 @@ from agent_home.store.transcript import Message
 from guard import GuardSettings, Verdict, screen
 from recall.index.indexable import Screen
 from recall.index.passage import read_passages
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, sync
+from recall.index.verify import verify
 from recall.search.hybrid import search
 from recall.settings import RecallSettings
 from tests.consenting import agree

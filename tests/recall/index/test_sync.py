@@ -20,8 +20,8 @@ from recall.errors import IndexStale
 from recall.index import embedding_queue, file_scan, ingest
 from recall.index import sync as index_sync
 from recall.index.sqlite import own_index, schema
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
+from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 

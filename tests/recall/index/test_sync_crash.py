@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_home.home import Home
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, reindex, sync
+from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 from tests.doomed import ForkServer

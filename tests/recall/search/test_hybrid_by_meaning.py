@@ -10,8 +10,8 @@ import pytest
 from agent_home.home import Home
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
-from recall.index.sqlite.verify import verify
 from recall.index.sync import reindex, sync
+from recall.index.verify import verify
 from recall.search.hybrid import search
 from recall.settings import RecallSettings
 

@@ -12,8 +12,8 @@ import pytest
 from agent_home.home import Home
 from assembler.recalled.searcher import HomeSearcher
 from recall.index.sqlite import damage
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, ensure_fresh, sync
+from recall.index.verify import verify
 from recall.search.hybrid import search
 from recall.settings import RecallSettings
 

@@ -12,8 +12,8 @@ import pytest
 from agent_home.home import Home
 from agent_home.machine_key import key_path
 from recall.index.sqlite import own_index, schema
-from recall.index.sqlite.verify import verify
 from recall.index.sync import ensure_fresh, sync
+from recall.index.verify import verify
 from recall.search.hybrid import search
 from recall.settings import RecallSettings
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from agent_home.home import Home
 from recall.index import vector_math
 from recall.index.sqlite import schema, vectors
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 
 Update = Callable[[], SyncReport]

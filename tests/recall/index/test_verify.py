@@ -10,8 +10,8 @@ import pytest
 
 from agent_home.home import Home
 from recall.index.sqlite import schema
-from recall.index.sqlite.verify import verify
 from recall.index.sync import SyncReport, sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
 from recall.text.terms import index_text
 

@@ -1,0 +1,1 @@
+"""Own the index in PostgreSQL: tables, reader, writer, synchronisation and verification."""
