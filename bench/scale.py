@@ -59,7 +59,7 @@ from recall.text.terms import parse_query
 from .measure.candidate_search import HEAD, WAYS, compare_ways, table_row
 from .measure.page import DOCS, markdown, put, stamp
 
-__all__ = ["Drawn", "make_home"]
+__all__ = ["FIRST_DAY", "Drawn", "conversations", "drawn", "joined_turn", "make_home", "questions_of", "turns_of"]
 
 #: Passages of the home that is searched while as many again are synced.
 _DURING = 100_000
@@ -80,7 +80,7 @@ _TIES = 60
 _EQUAL = 1e-6
 #: Parts of a drawn vector: two real ones and noise, by length.
 _MIX = (0.7, 0.5, 0.3)
-_FIRST_DAY = datetime(2016, 1, 1, 9, tzinfo=UTC)
+FIRST_DAY = datetime(2016, 1, 1, 9, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.phase:
         print(json.dumps(_PHASES[options.phase](options)))
         return 0
-    if not _conversations(options.data):
+    if not conversations(options.data):
         print(f"no conversations in {options.data}; the scale run is left out", file=sys.stderr)
         return 2
     rows = []
@@ -173,7 +173,7 @@ def _command(phase: str, home: Path, options: argparse.Namespace, size: str) -> 
 def _sync(options: argparse.Namespace) -> dict[str, Any]:
     """Make the home and its index. Return passages a second with words alone, and vectors a second."""
     home = make_home(options.home, options.data, int(options.sizes), options.turns)
-    embedder = _drawn(options.home.parent, options.data)
+    embedder = drawn(options.home.parent, options.data)
     settings = RecallSettings()
     start = time.perf_counter()
     words = sync(home, settings, None)
@@ -187,8 +187,8 @@ def _sync(options: argparse.Namespace) -> dict[str, Any]:
 def _ask(options: argparse.Namespace) -> dict[str, Any]:
     """Ask every question. Return milliseconds of each way, and the share of the exact ten nearest that were found."""
     home = Home(options.home)
-    embedder = _drawn(options.home.parent, options.data)
-    questions = _questions(options.data, options.questions + _WARM_UP)
+    embedder = drawn(options.home.parent, options.data)
+    questions = questions_of(options.data, options.questions + _WARM_UP)
     found: dict[str, list[float]] = defaultdict(list)
     for number, query in enumerate(questions):
         if number == _WARM_UP:
@@ -213,8 +213,8 @@ def _ask(options: argparse.Namespace) -> dict[str, Any]:
 
 def _cold(options: argparse.Namespace) -> dict[str, Any]:
     """Ask one question in a new process, as it is and with nothing of the index in the system's memory."""
-    home, embedder = Home(options.home), _drawn(options.home.parent, options.data)
-    (query,) = _questions(options.data, 1)
+    home, embedder = Home(options.home), drawn(options.home.parent, options.data)
+    (query,) = questions_of(options.data, 1)
     embedder.embed_query(query)
     ms = _asked(home, query, embedder)[0]
     close_readers()
@@ -229,8 +229,8 @@ def _cold(options: argparse.Namespace) -> dict[str, Any]:
 
 def _candidates(options: argparse.Namespace) -> dict[str, Any]:
     """Measure each way to find candidate vectors, on this home's index."""
-    embedder = _drawn(options.home.parent, options.data)
-    questions = _questions(options.data, min(options.questions, _COMPARED_QUESTIONS))
+    embedder = drawn(options.home.parent, options.data)
+    questions = questions_of(options.data, min(options.questions, _COMPARED_QUESTIONS))
     passages = int(options.sizes)
     with tempfile.TemporaryDirectory() as folder:
         measured = compare_ways(
@@ -249,8 +249,8 @@ def _during(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "home"
         shutil.copytree(options.home, root)
-        home, embedder = Home(root), _drawn(options.home.parent, options.data)
-        questions = _questions(options.data, options.questions)
+        home, embedder = Home(root), drawn(options.home.parent, options.data)
+        questions = questions_of(options.data, options.questions)
         quiet = [_asked(home, query, embedder) for query in questions]
         sessions = -(-int(options.sizes) // options.turns)
         _write_sessions(home, options.data, range(sessions, 2 * sessions), options.turns)
@@ -302,22 +302,22 @@ def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[floa
     yield _since(start), "sessions, 40 hits"
 
 
-def _drawn(folder: Path, data: Path) -> Drawn:
+def drawn(folder: Path, data: Path) -> Drawn:
     """Return the embedder, with the vectors of some real turns cached in *folder*."""
     inner = open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(inner, NoEmbedder):
         raise SystemExit(f"no embedding model: {inner.reason}")
     file = folder / _POOL_FILE
     if not file.exists():
-        turns = [f"{turn['name']}: {turn['content']}" for path in _conversations(data) for turn in _turns(path)]
+        turns = [f"{turn['name']}: {turn['content']}" for path in conversations(data) for turn in turns_of(path)]
         np.save(file, inner.embed(turns[:: max(1, len(turns) // _POOL)][:_POOL]))
     noise = np.random.default_rng(0).standard_normal((_POOL, inner.dimension), np.float32)
     return Drawn(inner, np.load(file), noise / np.sqrt(inner.dimension))
 
 
-def _questions(data: Path, number: int) -> list[str]:
+def questions_of(data: Path, number: int) -> list[str]:
     """Return questions spread evenly over all conversations."""
-    rows = [row for file in sorted(data.glob("locomo/*.queries.jsonl")) for row in _turns(file)]
+    rows = [row for file in sorted(data.glob("locomo/*.queries.jsonl")) for row in turns_of(file)]
     return [str(row["query"]) for row in rows[:: max(1, len(rows) // number)]][:number]
 
 
@@ -336,34 +336,34 @@ def _since(start: float) -> float:
 
 def make_home(root: Path, data: Path, passages: int, turns: int) -> Home:
     """Return a home with transcripts of *passages* turns in all, *turns* in each. An existing one is used unchanged."""
-    home = create(root, name="Scale", now=_FIRST_DAY).home
+    home = create(root, name="Scale", now=FIRST_DAY).home
     if not any(home.sessions.glob("*/*/*.jsonl")):
         _write_sessions(home, data, range(-(-passages // turns)), turns)
     return home
 
 
 def _write_sessions(home: Home, data: Path, numbers: range, turns: int) -> None:
-    conversations = [_turns(file) for file in _conversations(data)]
+    talks = [turns_of(file) for file in conversations(data)]
     rng = np.random.default_rng(numbers.start)
     for number in numbers:
-        conversation = conversations[number % len(conversations)]
-        start = _FIRST_DAY + timedelta(hours=8 * number)
+        conversation = talks[number % len(talks)]
+        start = FIRST_DAY + timedelta(hours=8 * number)
         picked = rng.integers(0, len(conversation), (turns, 2))
-        rows = [_row(number, at, start, conversation[a], conversation[b]) for at, (a, b) in enumerate(picked)]
+        rows = [joined_turn(number, at, start, conversation[a], conversation[b]) for at, (a, b) in enumerate(picked)]
         path = home.sessions / f"{start:%Y}" / f"{start:%m}" / f"scale-{number:05d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _conversations(data: Path) -> list[Path]:
+def conversations(data: Path) -> list[Path]:
     return sorted([*data.glob("locomo/*.transcript.jsonl"), *data.glob("realtalk/*.transcript.jsonl")])
 
 
-def _turns(file: Path) -> list[dict[str, Any]]:
+def turns_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def _row(number: int, at: int, start: datetime, one: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
+def joined_turn(number: int, at: int, start: datetime, one: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
     """Return a turn of the first turn's speaker: its first sentence and the last sentence of the second turn."""
     content = f"{_SENTENCE.split(one['content'])[0]} {_SENTENCE.split(other['content'])[-1]}"
     ts = (start + timedelta(seconds=30 * at)).isoformat()

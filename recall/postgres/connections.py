@@ -7,10 +7,12 @@ a while (:class:`recall.servers.Backoff`). A connection is checked before it is 
 from __future__ import annotations
 
 import atexit
+import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import RecallError
@@ -27,7 +29,7 @@ __all__ = ["Connection", "DatabaseFailed", "close_pools", "connection", "has_cli
 #: Connections of one process to one server.
 MOST_CONNECTIONS = 20
 #: Seconds to wait for the server, for another thread to give a connection back, and for the threads of a pool to end.
-_CONNECT_S, _LEND_S, _CLOSE_S = 5, 10.0, 2.0
+_CONNECT_S, _LEND_S, _CLOSE_S = 2, 4.0, 2.0
 _SERVER = "PostgreSQL"
 
 if not TYPE_CHECKING:
@@ -50,8 +52,11 @@ def has_client() -> bool:
 
 
 @contextmanager
-def connection(url: str) -> Iterator[Connection]:
+def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
     """Yield a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
+
+    With *limit_s*, the server has so many seconds for all of the block. A server that stalls then counts as one that
+    does not answer. Nothing else ends a wait for a process that is stopped, or for a network that swallows packets.
 
     Raises:
         NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
@@ -69,7 +74,7 @@ def connection(url: str) -> Iterator[Connection]:
     if server.backoff.wait_s:
         raise ServerUnavailable(_SERVER, url, f"{server.backoff.problem}. Asked again in {server.backoff.wait_s:.0f} s")
     try:
-        with server.opened().connection() as conn:
+        with server.lent(limit_s) as conn:
             try:
                 yield conn
             except psycopg.OperationalError as error:
@@ -104,13 +109,29 @@ class _Server:
 
         with self._lock:
             if self._pool is None:
+                logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our errors say the same
                 options = {"connect_timeout": _CONNECT_S, "application_name": "agent-home"}
                 psycopg.connect(self._url, **options).close()  # type: ignore[arg-type]
                 self._pool = ConnectionPool(
                     self._url, min_size=0, max_size=MOST_CONNECTIONS, timeout=_LEND_S, num_workers=1, kwargs=options,
-                    check=ConnectionPool.check_connection, open=True,
+                    open=True,
                 )  # fmt: skip
             return self._pool
+
+    @contextmanager
+    def lent(self, limit_s: float) -> Iterator[Connection]:
+        """Yield a connection that answers, for *limit_s* seconds if that is not 0."""
+        pool = self.opened()
+        conn = pool.getconn()
+        with _ended_after(limit_s, lambda: conn):
+            if not _answers(conn):  # the server was restarted since this connection was opened
+                pool.putconn(conn)
+                conn = self.opened().getconn()
+            try:
+                with conn:
+                    yield conn
+            finally:
+                pool.putconn(conn)
 
     def close(self) -> None:
         """Close the connections. The next use opens new ones."""
@@ -118,6 +139,37 @@ class _Server:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.close(timeout=_CLOSE_S)
+
+
+@contextmanager
+def _ended_after(limit_s: float, conn: Callable[[], Connection]) -> Iterator[None]:
+    """Shut the socket of a connection down when the block takes longer than *limit_s* seconds, unless that is 0."""
+    if not limit_s:
+        yield
+        return
+    timer = Timer(limit_s, lambda: _shut_down(conn()))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _shut_down(conn: Connection) -> None:
+    with suppress(Exception), socket.socket(fileno=os.dup(conn.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _answers(conn: Connection) -> bool:
+    import psycopg
+
+    try:
+        conn.execute("SELECT 1")
+        conn.rollback()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 _LOCK = Lock()

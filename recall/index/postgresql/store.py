@@ -26,6 +26,8 @@ __all__ = ["NamespaceBusy", "PostgresqlStore", "live_generation", "new_generatio
 #: First half of the advisory locks of namespaces: the letters "aghi".
 _LOCK_CLASS = 0x61676869
 _POLL_S = 0.05
+#: Seconds that a server has for all questions of one search. Its deadlines are shorter.
+_READING_S = 8.0
 _BEGIN: LiteralString = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off"
 _LIVE: LiteralString = """
 SELECT id, version, passages, text_words, all_words, filled_files FROM index_generations WHERE namespace = %s AND live
@@ -59,7 +61,7 @@ class PostgresqlStore:
         """
         del searching  # nothing of a server is kept in memory
         try:
-            with connection(self.url) as conn:
+            with connection(self.url, limit_s=_READING_S) as conn:
                 require_tables(conn)
                 conn.execute(_BEGIN)
                 generation = live_generation(conn, self.namespace)

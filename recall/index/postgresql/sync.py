@@ -31,6 +31,8 @@ __all__ = ["freshen", "synchronise"]
 
 #: Namespaces whose file list a process keeps.
 _MOST_KEPT = 64
+#: Seconds that a server has to say whether the index is fresh.
+_LOOK_S = 5.0
 #: By address and namespace: generation, version, files as indexed, signature, pending passages.
 _State = tuple[int, int, dict[str, tuple[int, int]], dict[str, str], int]
 _KEPT: OrderedDict[tuple[str, str], _State] = OrderedDict()
@@ -170,7 +172,7 @@ def _is_fresh(
 ) -> tuple[bool, int, int]:
     """Return whether the index has every file as it was *found*, and the numbers of pending and all passages."""
     key = store.url, store.namespace
-    with connection(store.url) as conn:
+    with connection(store.url, limit_s=_LOOK_S) as conn:
         require_tables(conn)
         live = live_generation(conn, store.namespace)
         if live is None:

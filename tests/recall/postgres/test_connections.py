@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -68,7 +70,31 @@ def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
         servers.postgresql(tmp_path)
         time.sleep(1.1)
         with connection(url) as conn:
+            conn.execute("SELECT 1")
+        servers.stop(tmp_path)
+        servers.postgresql(tmp_path)  # the kept connection is dead, and another one takes its place
+        with connection(url) as conn:
             assert conn.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        servers.stop(tmp_path)
+        close_pools()
+
+
+@pytest.mark.slow
+def test_a_server_that_stalls_is_given_up(tmp_path: Path) -> None:
+    url = servers.postgresql(tmp_path)
+    try:
+        with connection(url) as conn:
+            ((backend,),) = conn.execute("SELECT pg_backend_pid()").fetchall()
+        server = int((tmp_path / "postgresql" / "postmaster.pid").read_text("utf-8").split()[0])
+        for pid in (server, backend):
+            os.kill(pid, signal.SIGSTOP)
+        start = time.perf_counter()
+        with pytest.raises(ServerUnavailable), connection(url, limit_s=0.5) as conn:
+            conn.execute("SELECT 1")
+        assert time.perf_counter() - start < 10
+        for pid in (server, backend):
+            os.kill(pid, signal.SIGCONT)
     finally:
         servers.stop(tmp_path)
         close_pools()

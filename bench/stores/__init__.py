@@ -1,0 +1,1 @@
+"""Measure the stores of an index side by side: SQLite in a home, and PostgreSQL."""
