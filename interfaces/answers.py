@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from distill.reading.model_reader import ModelUse
     from distill.review.queue import ReviewItem
     from recall.hot_state import HotItem
+    from recall.index.migration import IndexMove
     from recall.search.hybrid import Hit, SearchResult
 
+    from .doctor.store_report import StoresReport
     from .folder_status import FolderStatusFile
     from .home_status import HomeStatus
     from .memory_markers import IngestedMarkers
@@ -43,6 +45,7 @@ __all__ = [
     "finished_answer",
     "hot_item_answer",
     "imported_answer",
+    "index_move_answer",
     "ingested_answer",
     "lineage_answer",
     "output_answer",
@@ -54,6 +57,7 @@ __all__ = [
     "search_answer",
     "status_answer",
     "status_file_answer",
+    "stores_answer",
     "waiting_answer",
 ]
 
@@ -420,4 +424,19 @@ def restored_answer(done: RestoredHome) -> dict[str, Any]:
             for place, one in manifest.repositories.items()
         },
         "not_trusted": list(done.not_trusted), "damaged": [dataclasses.asdict(file) for file in done.missing],
+    }  # fmt: skip
+
+
+def stores_answer(report: StoresReport) -> dict[str, Any]:
+    """Return where the index and the hot state are. Addresses have no password."""
+    return {
+        "index": dataclasses.asdict(report.index), "hot_state": report.hot_state, "problems": list(report.problems)
+    }  # fmt: skip
+
+
+def index_move_answer(done: IndexMove) -> dict[str, Any]:
+    """Return a move of the index, with the counts that both sides have."""
+    return {
+        "source": done.source, "target": done.target, "namespace": done.namespace, "copied": done.copied,
+        "seconds": round(done.seconds, 3), **dataclasses.asdict(done.counts),
     }  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 from agent_home.creation import create
 from agent_home.home import Home
 from recall.embedding.embedder import Vector
-from recall.index.scope import Scope
+from recall.index.reader import Scope
 from recall.index.store import index_store
 from recall.index.store_choice import choose_namespace, chosen_namespace
 from recall.index.sync import sync

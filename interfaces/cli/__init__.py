@@ -91,6 +91,7 @@ COMMANDS = {
         "watch": ("interfaces.cli.commands.watch:watch", "Keep the search index up to date until Ctrl-C."),
         "reindex": ("interfaces.cli.commands.index:reindex", "Rebuild the search index from the files."),
         "index": ("interfaces.cli.commands.index:index", "Inspect the search index."),
+        "stores": ("interfaces.cli.commands.stores:stores", "Show where memory is kept beside the files, and move it."),
         "eval": ("interfaces.cli.commands.eval:eval_", "Measure search on questions with known answers."),
     },
     "Plumbing": {

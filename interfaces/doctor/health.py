@@ -570,6 +570,25 @@ def _index(home: Home) -> Iterator[Check]:
         yield Check(name="index", status="warning", detail=detail)
     else:
         yield Check(name="index", status="ok", detail="up to date. `memory index verify` compares it with the files")
+    yield from _database(home)
+
+
+def _database(home: Home) -> Iterator[Check]:
+    """Check PostgreSQL, if the index is there."""
+    from recall.index.store_choice import chosen_namespace
+
+    if not chosen_namespace(home):
+        return
+    from .store_report import report_stores
+
+    report = report_stores(home)
+    if report.problems:
+        advice = "`memory stores migrate sqlite` needs it too. `memory reindex` works when it is back"
+        yield Check(name="database", status="failed", detail=f"{'. '.join(report.problems)}. {advice}")
+        return
+    index = report.index
+    detail = f"the index is in namespace {index.namespace} at {index.address}, {index.server}"
+    yield Check(name="database", status="ok", detail=detail)
 
 
 def _prompt(home: Home, now: datetime) -> Iterator[Check]:

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .context_window import ContextWindows
-from .scope import Scope
 
 __all__ = [
     "EntryRow",
@@ -24,6 +23,7 @@ __all__ = [
     "IndexUnreadable",
     "Nearest",
     "PassageRow",
+    "Scope",
     "SearchLate",
     "TurnRow",
     "VocabularyEntry",
@@ -44,6 +44,14 @@ class IndexUnreadable(Exception):
 
 class SearchLate(Exception):
     """A deadline passed while the index was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A restriction of a search: *layers* by code, *files* as a JSON list of ids. ``None`` means all."""
+
+    layers: tuple[int, ...] | None = None
+    files: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,13 @@ unpacked or copied has its index in a file again, and reads nobody else's rows.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from agent_home import storage
 from agent_home.consent.signed_record import read_record, write_record
 from agent_home.home import Home
 
-__all__ = ["choose_namespace", "chosen_namespace"]
+__all__ = ["choose_namespace", "chosen_namespace", "moving_namespace", "set_moving"]
 
-_RECORD = "index-store"
+_RECORD, _MOVE = "index-store", "index-move"
 
 
 def chosen_namespace(home: Home) -> str:
@@ -22,6 +20,22 @@ def chosen_namespace(home: Home) -> str:
     record = read_record(home.machine, _RECORD)
     namespace = record.get("namespace") if record else ""
     return namespace if isinstance(namespace, str) else ""
+
+
+def moving_namespace(home: Home) -> str:
+    """Return the namespace that a move of the index is filling, or an empty string."""
+    record = read_record(home.machine, _MOVE)
+    namespace = record.get("namespace") if record else ""
+    return namespace if isinstance(namespace, str) else ""
+
+
+def set_moving(home: Home, namespace: str) -> None:
+    """Record that a move fills *namespace*, so that the next one goes on there.
+
+    Raises:
+        MachineKeyUnusable: nothing can be signed on this machine.
+    """
+    write_record(home.machine, _MOVE, {"namespace": namespace})
 
 
 def choose_namespace(home: Home, namespace: str) -> None:
@@ -33,5 +47,5 @@ def choose_namespace(home: Home, namespace: str) -> None:
     if namespace:
         write_record(home.machine, _RECORD, {"namespace": namespace})
     else:
-        with suppress(FileNotFoundError):
-            storage.remove(home.machine / f"{_RECORD}.json")
+        storage.remove(home.machine / f"{_RECORD}.json")
+    storage.remove(home.machine / f"{_MOVE}.json")

@@ -17,8 +17,7 @@ from ..embedding.embedder import Embedder, NoEmbedder
 from ..embedding.model import words_only
 from ..embedding.query_cache import QueryCachingEmbedder
 from ..index.embedding_queue import model_mismatch
-from ..index.reader import IndexReader, IndexUnreadable, Nearest, SearchLate
-from ..index.scope import Scope
+from ..index.reader import IndexReader, IndexUnreadable, Nearest, Scope, SearchLate
 from ..index.store import IndexStore
 from ..text.terms import Query
 from .reranking import QueryTerm

@@ -25,8 +25,7 @@ from ...text.term_hashes import Fts5Stemmer, term_hash
 from ..bm25 import rarity, saturated
 from ..context_window import WINDOW_PASSAGES, ContextWindows, unpack_windows
 from ..passage_rows import LAYER_CODES
-from ..reader import EntryRow, Nearest, PassageRow, SearchLate, TurnRow, VocabularyEntry
-from ..scope import Scope
+from ..reader import EntryRow, Nearest, PassageRow, Scope, SearchLate, TurnRow, VocabularyEntry
 from ..vector_math import Vectors, nearest_of
 from .lexemes import generation_prefix, phrase_lexemes, phrase_query, times_of, vocabulary_term
 from .vector_index import COMPARED_ONE_BY_ONE, has_vector_indexes

@@ -79,6 +79,7 @@ CREATE TABLE index_passages(
 ) PARTITION BY HASH (index_id);
 CREATE INDEX index_passages_by_file ON index_passages(index_id, file, ordinal);
 CREATE INDEX index_passages_by_source ON index_passages(index_id, md5(source));
+CREATE INDEX index_passages_by_meaning ON index_passages(index_id, meaning_digest);
 CREATE INDEX index_passages_without_vector ON index_passages(index_id, layer, file) WHERE embedded = 0;
 CREATE INDEX index_passages_without_window ON index_passages(index_id, file, ordinal) WHERE windowed = 0;
 CREATE TABLE index_words(

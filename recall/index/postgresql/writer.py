@@ -41,6 +41,8 @@ __all__ = ["PostgresqlWriter"]
 _SESSIONS = LAYERS.index("sessions")
 #: Turns whose windows are computed in one transaction.
 _WINDOW_BATCH = 1000
+#: Rows that the server sends at once.
+_ROWS_AT_ONCE = 2000
 _EMBEDDED = 1
 _FILE: LiteralString = """
 INSERT INTO index_files(index_id, id, path, layer, session, sha256, mtime_ns, size, skipped)
@@ -323,6 +325,10 @@ class PostgresqlWriter:
 
     def store_vectors(self, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
         """Store the vectors of the passages ``(id, layer)``, and mark the windows around them as stale."""
+        self.store_quantized(rows, [row.tobytes() for row in quantize(vectors)], reach)
+
+    def store_quantized(self, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
+        """Store vectors that have eight bits a coordinate, and mark the windows around them as stale."""
         if not rows:
             return
         ids = [ident for ident, _ in rows]
@@ -332,8 +338,9 @@ class PostgresqlWriter:
         places = {ident: (file, ordinal) for ident, file, ordinal in self._rows(select, ids=ids)}
         copy: LiteralString = "COPY index_vectors(index_id, passage, file, layer, dimension, vector) FROM STDIN"
         with self.conn.cursor().copy(copy) as target:
-            for (ident, layer), vector in zip(rows, quantize(vectors), strict=True):
-                place = (self.generation, ident, places[ident][0], layer, vectors.shape[1])
+            for (ident, layer), blob in zip(rows, blobs, strict=True):
+                vector = np.frombuffer(blob, np.int8)
+                place = (self.generation, ident, places[ident][0], layer, len(vector))
                 target.write_row((*place, halfvec_text(vector.tolist())))
         self._run(
             "UPDATE index_passages SET embedded = %(done)s WHERE index_id = %(index)s AND id = ANY(%(ids)s)",
@@ -355,6 +362,36 @@ class PostgresqlWriter:
                 " AND ordinal BETWEEN %(first)s AND %(last)s AND windowed = 1",
                 file=file, first=max(0, first - reach), last=min(last + reach, 2**31 - 1),
             )  # fmt: skip
+
+    def pending_digests(self, ids: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Return ``(id, layer, digest of meaning)`` for those of *ids* that have no vector yet."""
+        return self._rows(
+            "SELECT id, layer, meaning_digest FROM index_passages"
+            " WHERE index_id = %(index)s AND embedded = 0 AND id = ANY(%(ids)s)",
+            ids=list(ids),
+        )
+
+    def vectors_of(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored vectors of texts by the digest of their meaning."""
+        rows = self._rows(
+            "SELECT p.meaning_digest, halfvec_send(v.vector) FROM index_passages p"
+            " JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id"
+            " WHERE p.index_id = %(index)s AND p.meaning_digest = ANY(%(digests)s)",
+            digests=list(digests),
+        )
+        return {digest: _eight_bits(packed) for digest, packed in rows}
+
+    def rows_in_order(self) -> Iterator[tuple[str, int, bytes, bytes, bytes | None]]:
+        """Yield address, part, digest of text, digest of meaning and vector of every passage, in order."""
+        select: LiteralString = (
+            "SELECT p.source, p.part, p.content_digest, p.meaning_digest, halfvec_send(v.vector)"
+            " FROM index_passages p LEFT JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id"
+            " WHERE p.index_id = %s ORDER BY p.source, p.part, p.content_digest"
+        )
+        with self.conn.transaction(), self.conn.cursor(name="passages", binary=True) as cursor:
+            cursor.itersize = _ROWS_AT_ONCE
+            for source, part, content, meaning, packed in cursor.execute(select, (self.generation,)):
+                yield source, part, content, meaning, None if packed is None else _eight_bits(packed)
 
     def refresh_windows(self, reach: int) -> int:
         """Compute a bounded number of the stale windows. Return the number of computed windows."""
@@ -450,6 +487,11 @@ class PostgresqlWriter:
     def _value(self, statement: LiteralString) -> int:
         ((found,),) = self._rows(statement)
         return int(found)
+
+
+def _eight_bits(packed: bytes) -> bytes:
+    """Return a vector as SQLite stores it. Half-precision numbers hold its whole numbers exactly."""
+    return np.frombuffer(packed, ">f2", offset=4).astype(np.int8).tobytes()
 
 
 def _storable(passage: Passage) -> tuple[Any, ...]:

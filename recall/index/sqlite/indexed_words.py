@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import apsw
 
 from ...text.term_hashes import Fts5Stemmer, term_hash
-from ..reader import VocabularyEntry
-from ..scope import Scope
+from ..reader import Scope, VocabularyEntry
 from . import schema
 
 __all__ = ["IndexedWords"]

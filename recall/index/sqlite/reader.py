@@ -23,8 +23,7 @@ from agent_home.home import ARCHIVED_DAILY, Home
 from ...text.term_hashes import Fts5Stemmer
 from ..context_window import WINDOW_PASSAGES, ContextWindows, unpack_windows
 from ..passage_rows import LAYER_CODES
-from ..reader import EntryRow, IndexUnreadable, Nearest, PassageRow, SearchLate, TurnRow, VocabularyEntry
-from ..scope import Scope
+from ..reader import EntryRow, IndexUnreadable, Nearest, PassageRow, Scope, SearchLate, TurnRow, VocabularyEntry
 from ..vector_math import candidate_count, nearest_of
 from . import damage, schema
 from .binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ...text.term_hashes import Fts5Stemmer, term_hash
 from ..bm25 import rarity, saturated
-from ..reader import VocabularyEntry
-from ..scope import Scope
+from ..reader import Scope, VocabularyEntry
 from .binary_quantization import in_layers
 from .passage_table import PassageTable, Segment
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import apsw
@@ -20,6 +21,7 @@ class SqliteWriter:
 
     def __init__(self, conn: apsw.Connection) -> None:
         self.conn = conn
+        self._has_digests = False
 
     def transaction(self) -> AbstractContextManager[None]:
         """Commit everything in the block, or nothing."""
@@ -88,6 +90,46 @@ class SqliteWriter:
     def store_vectors(self, rows: Sequence[tuple[int, int]], made: Vectors, reach: int) -> None:
         """Store the vectors of passages, and mark the windows around them as stale."""
         vectors.store_vectors(self.conn, rows, made, reach)
+
+    def store_quantized(self, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
+        """Store vectors that have eight bits a coordinate, and mark the windows around them as stale."""
+        vectors.store_quantized(self.conn, rows, blobs, reach)
+
+    def pending_digests(self, ids: Sequence[int]) -> list[tuple[int, int, bytes]]:
+        """Return ``(id, layer, digest of meaning)`` for those of *ids* that have no vector yet."""
+        select = (
+            "SELECT id, layer, meaning_digest FROM passages"
+            " WHERE embedded = 0 AND id IN (SELECT value FROM json_each(?))"
+        )
+        return schema.rows(self.conn, select, (json.dumps(list(ids)),))
+
+    def vectors_of(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored vectors of texts by the digest of their meaning."""
+        self._find_by_digest()
+        select = (
+            "SELECT p.meaning_digest, e.vector FROM temp.passages_by_digest d JOIN passages p ON p.id = d.passage"
+            " JOIN embeddings e ON e.passage = p.id WHERE d.digest IN (SELECT value FROM json_each(?))"
+        )
+        return dict(schema.rows(self.conn, select, (json.dumps([digest.hex() for digest in digests]),)))
+
+    def _find_by_digest(self) -> None:
+        """Make a table of the passages with a vector, by their digest, for this connection alone."""
+        if self._has_digests:
+            return
+        self.conn.execute(
+            "CREATE TEMP TABLE passages_by_digest(digest TEXT PRIMARY KEY, passage INTEGER) WITHOUT ROWID;"
+            "INSERT OR REPLACE INTO temp.passages_by_digest"
+            " SELECT lower(hex(meaning_digest)), id FROM passages WHERE embedded = 1"
+        )
+        self._has_digests = True
+
+    def rows_in_order(self) -> Iterator[tuple[str, int, bytes, bytes, bytes | None]]:
+        """Yield address, part, digest of text, digest of meaning and vector of every passage, in order."""
+        yield from self.conn.execute(
+            "SELECT p.source, p.part, p.content_digest, p.meaning_digest, e.vector"
+            " FROM passages p LEFT JOIN embeddings e ON e.passage = p.id"
+            " ORDER BY p.source, p.part, p.content_digest"
+        )
 
     def refresh_windows(self, reach: int) -> int:
         """Compute a bounded number of the stale windows. Return the number of computed windows."""

@@ -1,0 +1,109 @@
+"""An index moves to PostgreSQL and back without a difference, and an interrupted move goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_home.home import Home
+from recall.embedding.embedder import Vector
+from recall.index import migration
+from recall.index.migration import MoveDiffers, index_counts, move_index
+from recall.index.postgresql.store import PostgresqlStore, live_generation
+from recall.index.postgresql.writer import PostgresqlWriter
+from recall.index.store_choice import chosen_namespace, moving_namespace
+from recall.index.sync import sync
+from recall.index.verify import verify
+from recall.search.hybrid import search
+from recall.servers import DATABASE_VARIABLE, ServerUnavailable
+from recall.settings import RecallSettings
+from tests.recall.hashing_embedder import HashingEmbedder
+
+Say = Callable[..., Path]
+SETTINGS = RecallSettings()
+
+
+class NoNewVectors(HashingEmbedder):
+    """A model that may not be asked."""
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        raise AssertionError(texts)
+
+
+@pytest.fixture
+def filled(home: Home, say: Say, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv(DATABASE_VARIABLE, database_url)
+    home.machine.mkdir(parents=True, exist_ok=True)
+    say("s1", *(f"turn {n} of the falcon tower" for n in range(40)))
+    sync(home, SETTINGS, HashingEmbedder())
+    return home
+
+
+def sources(home: Home) -> list[str]:
+    found = search(home, "falcon turn 7", settings=SETTINGS, embedder=HashingEmbedder())
+    assert found.degraded == ()
+    return [hit.source for hit in found.hits]
+
+
+def test_an_index_moves_to_the_database_and_back(filled: Home) -> None:
+    before, counts = sources(filled), index_counts(filled)
+    there = move_index(filled, SETTINGS, "postgresql")
+    assert there.counts == counts
+    assert there.copied == counts.vectors if counts else False
+    assert not filled.index.exists()
+    assert sources(filled) == before
+    sync(filled, SETTINGS, NoNewVectors())
+    assert verify(filled, SETTINGS).differences == ()
+    back = move_index(filled, SETTINGS, "sqlite")
+    assert back.counts == counts
+    assert sources(filled) == before
+    assert verify(filled, SETTINGS).differences == ()
+    with PostgresqlStore(there.namespace).writing(1.0) as conn:
+        assert live_generation(conn, there.namespace) is None
+
+
+def test_moving_an_index_where_it_is_changes_nothing(filled: Home) -> None:
+    done = move_index(filled, SETTINGS, "sqlite")
+    assert (done.source, done.target, done.copied) == ("sqlite", "sqlite", 0)
+    assert filled.index.exists()
+
+
+def test_an_interrupted_move_goes_on_in_the_same_namespace(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, calls = PostgresqlWriter.store_quantized, []
+
+    def dies(self: PostgresqlWriter, *arguments: object) -> None:
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        store(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(migration, "_BATCH", 10)
+    monkeypatch.setattr(PostgresqlWriter, "store_quantized", dies)
+    before = sources(filled)
+    with pytest.raises(KeyboardInterrupt):
+        move_index(filled, SETTINGS, "postgresql")
+    assert chosen_namespace(filled) == ""
+    assert sources(filled) == before
+    monkeypatch.setattr(PostgresqlWriter, "store_quantized", store)
+    namespace = moving_namespace(filled)
+    done = move_index(filled, SETTINGS, "postgresql")
+    assert (done.namespace, done.copied) == (namespace, done.counts.vectors - 10)
+    assert moving_namespace(filled) == ""
+    assert sources(filled) == before
+
+
+def test_a_difference_keeps_the_old_index(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migration, "_copy_vectors", lambda *_: 0)
+    with pytest.raises(MoveDiffers, match="stays in use"):
+        move_index(filled, SETTINGS, "postgresql")
+    assert chosen_namespace(filled) == ""
+    assert sources(filled)
+
+
+def test_without_the_server_the_index_stays(filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE_VARIABLE, f"postgresql://nobody@/none?host={tmp_path}")
+    with pytest.raises(ServerUnavailable):
+        move_index(filled, SETTINGS, "postgresql")
+    assert sources(filled)
