@@ -583,7 +583,7 @@ def _database(home: Home) -> Iterator[Check]:
 
     report = report_stores(home)
     if report.problems:
-        advice = "`memory stores migrate sqlite` needs it too. `memory reindex` works when it is back"
+        advice = "If it is gone for good: `memory stores migrate sqlite --abandon`"
         yield Check(name="database", status="failed", detail=f"{'. '.join(report.problems)}. {advice}")
         return
     index = report.index

@@ -32,7 +32,16 @@ from .sync import sync, sync_lock
 from .verification import index_signature
 from .writer import IndexWriter
 
-__all__ = ["STORES", "IndexCounts", "IndexMove", "MoveDiffers", "StoreName", "index_counts", "move_index"]
+__all__ = [
+    "STORES",
+    "IndexCounts",
+    "IndexMove",
+    "MoveDiffers",
+    "StoreName",
+    "abandon_database",
+    "index_counts",
+    "move_index",
+]
 
 StoreName = Literal["sqlite", "postgresql"]
 STORES: tuple[StoreName, ...] = get_args(StoreName)
@@ -129,6 +138,19 @@ def move_index(
         source=source, target=target, namespace=namespace, counts=counts[1], copied=copied,
         seconds=time.perf_counter() - start,
     )  # fmt: skip
+
+
+def abandon_database(home: Home, settings: RecallSettings, *, progress: Progress | None = None) -> IndexCounts:
+    """Let the index of *home* be in its file again, built from the files alone. The database is not asked.
+
+    Its rows stay there until somebody deletes them.
+
+    Raises:
+        Locked, IndexUnusable: as for :func:`recall.index.sync.sync`.
+    """
+    choose_namespace(home, "")
+    sync(home, settings, None, progress=progress)
+    return index_counts(home) or IndexCounts(files=0, passages=0, vectors=0, sha256="")
 
 
 def index_counts(home: Home) -> IndexCounts | None:

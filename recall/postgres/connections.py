@@ -195,5 +195,5 @@ atexit.register(close_pools)
 
 def _line(error: Exception) -> str:
     """Return what *error* says, in one line without a password."""
-    said = " ".join(str(error).split())
+    said = " ".join(str(error).split()).partition(" Is the server running")[0]
     return said or type(error).__name__

@@ -84,19 +84,28 @@ def _lines(report: StoresReport) -> list[str]:
 )
 @click.argument("target", type=click.Choice(("sqlite", "postgresql")))
 @click.option("--dry-run", is_flag=True, help="Print what would be moved, and write nothing.")
-def migrate(invocation: Invocation, target: str, *, dry_run: bool) -> None:
+@click.option("--abandon", is_flag=True, help="Build the SQLite file from the files alone, when PostgreSQL is gone.")
+def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool) -> None:
     """Move the search index of this home, on this machine.
 
     The new index is built from the files, and gets the vectors of the old one. The home uses the old index until both
-    have the same counts and the same checksum. A move that was interrupted goes on when the command runs again. Where
-    PostgreSQL is, AGENT_HOME_DATABASE_URL says.
+    have the same counts and the same checksum. A move that was interrupted goes on when the command runs again.
+    AGENT_HOME_DATABASE_URL names the database.
     """
-    from recall.index.migration import STORES, move_index
+    from recall.index.migration import STORES, abandon_database, move_index
     from recall.settings import RecallSettings
 
     from ...doctor.store_report import report_stores
 
     home = invocation.home
+    settings = home.manifest.settings("recall", RecallSettings)
+    if abandon:
+        if target != "sqlite" or dry_run:
+            raise click.UsageError("--abandon goes with sqlite, and not with --dry-run")
+        made = abandon_database(home, settings, progress=ProgressMeter())
+        line = f"{counted(made.passages, 'passage is', 'passages are')} in the file. `memory sync` makes their vectors"
+        invocation.show({"target": target, "abandoned": True, "passages": made.passages}, [line])
+        return
     if dry_run:
         report = report_stores(home, count=True)
         counts = report.index.counts
@@ -108,7 +117,7 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool) -> None:
         invocation.show({**stores_answer(report), "dry_run": True, "target": target}, [line])
         return
     (wanted,) = (name for name in STORES if name == target)
-    done = move_index(home, home.manifest.settings("recall", RecallSettings), wanted, progress=ProgressMeter())
+    done = move_index(home, settings, wanted, progress=ProgressMeter())
     if done.source == done.target:
         lines = [f"the index is in {target} already"]
     else:

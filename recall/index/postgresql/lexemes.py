@@ -7,6 +7,7 @@ generation alone, however many share a table. Words have the hashes of the conte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,8 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _HASH_DIGITS = 6
 #: Largest position that a tsvector holds, and the places between a text and its heading, which no phrase spans.
 _MOST_POSITIONS, _GAP = 16_383, 32
+#: Hashes whose digits a process keeps.
+_MOST_KEPT = 65_536
 #: Characters of a word in the vocabulary.
 _MOST_TERM = 200
 #: ``ts_rank`` of a word that stands once, twice, ... up to 255 times, with all weights 1.
@@ -76,7 +79,12 @@ def vocabulary_term(stem: str) -> str:
 
 
 def _lexeme(prefix: str, code: int) -> str:
-    return prefix + _number(code).rjust(_HASH_DIGITS, "0")
+    return prefix + _hash_text(code)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _hash_text(code: int) -> str:
+    return _number(code).rjust(_HASH_DIGITS, "0")
 
 
 def _number(number: int) -> str:

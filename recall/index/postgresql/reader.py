@@ -42,6 +42,8 @@ _MOST_BEGUN = 200
 _MOST_COUNTED = 500
 #: A posting: passage, file, words, layer, rank.
 _POSTING = np.dtype([("id", ">i8"), ("file", ">i8"), ("length", ">i4"), ("layer", ">i2"), ("rank", ">f4")])
+#: Distances of a passage, as all are read: NaN for a turn without neighbours.
+_DISTANCE = np.dtype([("passage", ">i8"), ("file", ">i8"), ("layer", ">i2"), ("vector", ">f8"), ("turn_window", ">f8")])
 _SELECT_POSTINGS: LiteralString = """
 SELECT string_agg(int8send(id) || int8send(file) || int4send(length) || int2send(layer)
                   || float4send(ts_rank('{1,1,1,1}', body, %(query)s::tsquery)), ''::bytea)
@@ -101,10 +103,14 @@ SELECT p.source, p.text, p.ts, p.heading, f.layer, f.path {_ENTRY_FILES}
 AND md5(p.source) = md5(f.path || '#' || %(entry)s) AND p.source = f.path || '#' || %(entry)s
 ORDER BY f.layer = 'archive' LIMIT 1
 """
-_EXACT: LiteralString = """
+_SELECT_DISTANCES: LiteralString = """
+SELECT string_agg(int8send(passage) || int8send(file) || int2send(layer) || float8send(vector <=> %(vector)s::halfvec)
+                  || float8send(coalesce(turn_window <=> %(vector)s::halfvec, 'NaN')), ''::bytea)
+FROM index_vectors WHERE index_id = %(index)s
+"""
+_SELECT_VECTORS: LiteralString = """
 SELECT passage, file, halfvec_send({column}) FROM index_vectors
-WHERE index_id = %(index)s AND {column} IS NOT NULL {scope}
-ORDER BY {column} <=> %(vector)s::halfvec, passage LIMIT %(limit)s
+WHERE index_id = %(index)s AND passage = ANY(%(ids)s)
 """
 _THROUGH_INDEX: LiteralString = """
 SELECT passage, file, halfvec_send({column}) FROM index_vectors
@@ -310,35 +316,57 @@ class PostgresqlReader:
     def nearest(self, vector: Vectors, scope: Scope, limit: int, *, keep: bool = False) -> Nearest:
         """Return the nearest passages and turns with neighbours. Nothing is kept in memory."""
         del keep
-        text = halfvec_text(vector.tolist())
-        passages, files = self._nearest("vector", vector, text, scope, limit)
-        windows, _ = self._nearest("turn_window", vector, text, scope, limit)
+        large = self._generation.passages > COMPARED_ONE_BY_ONE
+        if large and has_vector_indexes(self._conn, self._generation.id):
+            look = self._through_index
+        else:
+            look = self._one_by_one(vector, scope, limit)
+        passages, files = self._compared(look("vector", vector, scope, limit), vector, limit)
+        windows, _ = self._compared(look("turn_window", vector, scope, limit), vector, limit)
         best: dict[int, float] = {}
         for passage, cosine in passages.items():
             best.setdefault(files[passage], cosine)
         return Nearest(passages=passages, windows=windows, files=best)
 
-    def _nearest(
-        self, column: LiteralString, vector: Vectors, text: str, scope: Scope, limit: int
-    ) -> tuple[dict[int, float], dict[int, int]]:
-        """Return the passages with the largest cosine, best first, and the file of each."""
-        large = self._generation.passages > COMPARED_ONE_BY_ONE
-        indexed = large and has_vector_indexes(self._conn, self._generation.id)
-        form: Any = _THROUGH_INDEX if indexed else _EXACT
+    def _through_index(self, column: LiteralString, vector: Vectors, scope: Scope, limit: int) -> list[Any]:
+        """Return passage, file and vector of about the nearest, as HNSW finds them."""
         where: LiteralString = ""
         if scope.layers is not None:
             where += " AND layer = ANY(%(layers)s)"
         if scope.files is not None:
             where += " AND file = ANY(%(files)s)"
-        if indexed:
-            self._conn.execute(
-                f"SET LOCAL hnsw.ef_search = {_SEARCHED}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
-                f"SET LOCAL hnsw.max_scan_tuples = {_VISITED}; SET LOCAL enable_sort = off"
-            )
-        found = self._rows(
-            form.format(column=column, dimension=len(vector), generation=self._generation.id, scope=where),
-            vector=text, limit=limit, layers=list(scope.layers or ()), files=json.loads(scope.files or "[]"),
+        self._conn.execute(
+            f"SET LOCAL hnsw.ef_search = {_SEARCHED}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+            f"SET LOCAL hnsw.max_scan_tuples = {_VISITED}; SET LOCAL enable_sort = off"
+        )
+        statement: Any = _THROUGH_INDEX.format(
+            column=column, dimension=len(vector), generation=self._generation.id, scope=where
+        )
+        return self._rows(
+            statement, vector=halfvec_text(vector.tolist()), limit=limit, layers=list(scope.layers or ()),
+            files=json.loads(scope.files or "[]"),
         )  # fmt: skip
+
+    def _one_by_one(self, vector: Vectors, scope: Scope, limit: int) -> Callable[..., list[Any]]:
+        """Compare all vectors of both kinds in one pass. Return what reads the nearest of a kind."""
+        ((packed,),) = self._rows(_SELECT_DISTANCES, vector=halfvec_text(vector.tolist()))
+        rows = np.frombuffer(packed or b"", _DISTANCE)
+        allowed = np.ones(len(rows), np.bool_)
+        if scope.layers is not None:
+            allowed &= np.isin(rows["layer"], np.array(scope.layers, np.int64))
+        if scope.files is not None:
+            allowed &= np.isin(rows["file"], np.array(json.loads(scope.files), np.int64))
+
+        def read(column: LiteralString, _vector: Vectors, _scope: Scope, _limit: int) -> list[Any]:
+            there = np.flatnonzero(allowed & ~np.isnan(rows[column]))
+            order = there[np.lexsort((rows["passage"][there], rows[column][there]))[:limit]]
+            statement: Any = _SELECT_VECTORS.format(column=column)
+            return self._rows(statement, ids=rows["passage"][order].tolist())
+
+        return read
+
+    def _compared(self, found: Sequence[Any], vector: Vectors, limit: int) -> tuple[dict[int, float], dict[int, int]]:
+        """Return the passages of *found* with their exact cosines, best first, and the file of each."""
         if not found:
             return {}, {}
         ids = np.array([row[0] for row in found], np.int64)

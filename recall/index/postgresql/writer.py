@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import numpy as np
 
 from ...postgres.connections import Connection
-from ...text.term_hashes import TermHashes
+from ...text.term_hashes import TermHashes, term_hash
 from ...text.terms import index_text
 from ..context_window import build_windows
 from ..passage import LAYERS, FilePassages, Passage
@@ -220,7 +220,7 @@ class PostgresqlWriter:
             stems = self._stemmer.stems(index_text(part))
             for term in set(map(vocabulary_term, stems)):
                 self._unsaved.terms[term][at] += sign
-            found.append(self._stemmer.hashes(part))
+            found.append(np.array([term_hash(stem) for stem in stems], np.uint32))
         return found[0], found[1]
 
     def _update(self, file: int, layer: int, matched: Iterable[tuple[StoredPassage, Passage]]) -> None:

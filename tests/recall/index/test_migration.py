@@ -10,7 +10,7 @@ import pytest
 from agent_home.home import Home
 from recall.embedding.embedder import Vector
 from recall.index import migration
-from recall.index.migration import MoveDiffers, index_counts, move_index
+from recall.index.migration import MoveDiffers, abandon_database, index_counts, move_index
 from recall.index.postgresql.store import PostgresqlStore, live_generation
 from recall.index.postgresql.writer import PostgresqlWriter
 from recall.index.store_choice import chosen_namespace, moving_namespace
@@ -99,6 +99,17 @@ def test_a_difference_keeps_the_old_index(filled: Home, monkeypatch: pytest.Monk
     with pytest.raises(MoveDiffers, match="stays in use"):
         move_index(filled, SETTINGS, "postgresql")
     assert chosen_namespace(filled) == ""
+    assert sources(filled)
+
+
+def test_a_database_that_is_gone_can_be_abandoned(
+    filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move_index(filled, SETTINGS, "postgresql")
+    monkeypatch.setenv(DATABASE_VARIABLE, f"postgresql://nobody@/none?host={tmp_path}")
+    assert abandon_database(filled, SETTINGS).passages == index_counts(filled).passages  # type: ignore[union-attr]
+    assert filled.index.exists()
+    sync(filled, SETTINGS, HashingEmbedder())
     assert sources(filled)
 
 
