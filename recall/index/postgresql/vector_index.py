@@ -56,7 +56,13 @@ def make_vector_indexes(conn: Connection, generation: int, passages: int, dimens
         drop_vector_indexes(conn, generation)
         for column, name in zip(VECTOR_COLUMNS, _names(generation), strict=True):
             statement: Any = _MAKE.format(
-                name=name, table=found[0], column=column, dimension=int(dimension), generation=int(generation)
+                name=name,
+                table=found[0],
+                column=column,
+                dimension=int(dimension),
+                generation=int(generation),
+                links=_LINKS,
+                looked=_LOOKED,
             )
             conn.execute(statement)
         conn.execute("RESET maintenance_work_mem")
