@@ -61,8 +61,6 @@ def make_vector_indexes(conn: Connection, generation: int, passages: int, dimens
                 column=column,
                 dimension=int(dimension),
                 generation=int(generation),
-                links=_LINKS,
-                looked=_LOOKED,
             )
             conn.execute(statement)
         conn.execute("RESET maintenance_work_mem")
