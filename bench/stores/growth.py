@@ -182,17 +182,16 @@ def _quantiles(values: Sequence[float]) -> str:
 def _recall(home: Home, questions: Sequence[str], embedder: Drawn) -> float:
     """Return the share of the ten nearest passages that the store found. Equal texts have equal vectors."""
     asked = np.array([embedder.embed_query(question) for question in questions])
-    shares = []
-    with index_store(home).reading() as reader:
-        if reader is None:
-            raise RuntimeError("the index is empty")
-        tenth = _tenth(home, asked, embedder)
-        for vector, least in zip(asked, tenth, strict=True):
+    shares, store = [], index_store(home)
+    for vector, least in zip(asked, _tenth(home, asked, embedder), strict=True):
+        with store.reading() as reader:
+            if reader is None:
+                raise RuntimeError("the index is empty")
             nearest = list(islice(reader.nearest(vector, Scope(), NEAREST).passages, 10))
             rows = reader.texts(nearest)
-            texts = [f"{rows[ident][5]}: {rows[ident][2]}" for ident in nearest]
-            cosines = embedder.embed(texts) @ vector
-            shares.append(float(np.count_nonzero(cosines >= least - 0.002)) / 10)
+        texts = [f"{rows[ident][5]}: {rows[ident][2]}" for ident in nearest]
+        cosines = embedder.embed(texts) @ vector
+        shares.append(float(np.count_nonzero(cosines >= least - 0.002)) / 10)
     return statistics.fmean(shares)
 
 

@@ -147,11 +147,17 @@ def _ended_after(limit_s: float, conn: Callable[[], Connection]) -> Iterator[Non
     if not limit_s:
         yield
         return
+    import psycopg
+
     timer = Timer(limit_s, lambda: _shut_down(conn()))
     timer.daemon = True
     timer.start()
     try:
         yield
+    except psycopg.OperationalError as error:
+        if timer.finished.is_set():  # we ended it
+            raise psycopg.OperationalError(f"it took more than {limit_s:g} s") from error
+        raise
     finally:
         timer.cancel()
 
@@ -195,5 +201,7 @@ atexit.register(close_pools)
 
 def _line(error: Exception) -> str:
     """Return what *error* says, in one line without a password."""
-    said = " ".join(str(error).split()).partition(" Is the server running")[0]
+    said = " ".join(str(error).split())
+    for advice in (" Is the server running", " This probably means"):
+        said = said.partition(advice)[0]
     return said or type(error).__name__
