@@ -1,7 +1,8 @@
-"""Measure both stores of an index: ``python -m bench.stores --data DIR [--only agreement|growth] [--write-docs]``.
+"""Measure both stores of an index: ``python -m bench.stores --data DIR [--only agreement|growth|peer] [--write-docs]``.
 
 A PostgreSQL server of its own is started in a temporary folder, or in ``--keep``. *agreement* asks the questions of
-three sets in both stores. *growth* makes homes of ``--sizes`` passages, a third of them Chinese, and measures both.
+three sets in both stores. *peer* puts LoCoMo into LangGraph's PostgreSQL store as well. *growth* makes homes of
+``--sizes`` passages, a third of them Chinese, and measures both stores.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from recall.servers import DATABASE_VARIABLE
 from ..measure import servers
 from ..measure.page import DOCS, aligned, markdown, put, stamp
 from ..measure.vector_cache import CachedEmbedder
-from . import agreement, growth
+from . import agreement, growth, peer
 
 __all__ = ["main"]
 
-_PARTS = ("agreement", "growth")
+_PARTS = ("agreement", "peer", "growth")
 #: A server as an administrator would set it up for these sizes on a machine of 16 GB and more.
 SETTINGS = {
     "shared_buffers": "4GB", "effective_cache_size": "12GB", "work_mem": "64MB", "max_wal_size": "8GB",
@@ -55,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if part == "agreement":
                     embedder = CachedEmbedder(opened)
                     head, rows = agreement.HEAD, agreement.agreement_rows(options.data, embedder, options.questions)
+                    embedder.save()
+                elif part == "peer":
+                    embedder = CachedEmbedder(opened)
+                    url = servers.database(os.environ[DATABASE_VARIABLE], "peer")
+                    head, rows = peer.HEAD, peer.peer_rows(options.data, embedder, url, options.questions)
                     embedder.save()
                 else:
                     sizes = [int(size) for size in options.sizes.split(",")]
