@@ -1,0 +1,133 @@
+"""No answer of a server takes longer than the thread allows, however it is sent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+import redis
+
+from recall.hot_state.redis_server import RedisServer
+from recall.hot_state.time_limit import within
+from recall.servers import ServerUnavailable
+
+Serve = Callable[[socket.socket], None]
+
+
+def silence(_connection: socket.socket) -> None:
+    time.sleep(3)
+
+
+def drip(connection: socket.socket) -> None:
+    """Answer byte by byte, each sooner than a read gives up."""
+    connection.sendall(b"$1000000\r\n")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.03)
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(b"$500000000\r\n")
+    while True:
+        connection.sendall(b"x" * 1_000_000)
+
+
+def nonsense(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def wrong_length(connection: socket.socket) -> None:
+    connection.sendall(b"$many\r\n")
+
+
+def hang_up(connection: socket.socket) -> None:
+    connection.close()
+
+
+@contextmanager
+def serving(serve: Serve) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    connection = listening.accept()[0]
+                    threading.Thread(target=work, args=(connection,), daemon=True).start()
+
+        def work(connection: socket.socket) -> None:
+            with suppress(OSError), connection:
+                serve(connection)
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"redis://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("serve", [silence, drip, flood, nonsense, wrong_length, hang_up])
+def test_a_server_that_misbehaves_is_given_up_in_time(serve: Serve) -> None:
+    with serving(serve) as url:
+        server = RedisServer(url)
+        began = time.perf_counter()
+        with pytest.raises(ServerUnavailable), within(0.2):
+            server.run(lambda client: client.get("a"))
+        assert time.perf_counter() - began < 0.6
+        assert server.backoff.wait_s > 0
+        began = time.perf_counter()
+        with pytest.raises(ServerUnavailable, match="Asked again in"):
+            server.run(lambda client: client.get("a"))
+        assert time.perf_counter() - began < 0.05
+        server.close()
+
+
+def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_arguments: object) -> list[object]:
+        time.sleep(1)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    began = time.perf_counter()
+    with pytest.raises(ServerUnavailable, match="Timeout connecting"):
+        RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
+    assert time.perf_counter() - began < 0.6
+
+
+def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a queue of connections that is full, further ones wait."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+        address = listening.getsockname()
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                one.connect(address)
+        answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address)] * 8
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: answer)
+        began = time.perf_counter()
+        with pytest.raises(ServerUnavailable), within(0.2):
+            RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
+        assert time.perf_counter() - began < 0.6
+        for one in waiting:
+            one.close()
+
+
+def test_the_limit_does_not_shrink_from_call_to_call(redis_url: str) -> None:
+    server = RedisServer(redis_url)
+    for _ in range(20):
+        with within(0.3):
+            assert server.run(lambda client: client.ping())
+    time.sleep(0.3)
+    assert server.run(lambda client: client.set("bounded", b"x" * 5_000_000, px=5_000))
+    assert len(server.run(lambda client: client.get("bounded"))) == 5_000_000
+    assert isinstance(server.run(lambda client: client), redis.Redis)
+
+
+def test_a_connection_that_the_server_closed_is_opened_again(redis_url: str) -> None:
+    server = RedisServer(redis_url)
+    number = server.run(lambda client: client.client_id())
+    redis.Redis.from_url(redis_url).client_kill_filter(_id=str(number))
+    assert server.run(lambda client: client.client_id()) != number
+    server.close()
