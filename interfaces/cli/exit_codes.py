@@ -41,6 +41,7 @@ EXIT_CODES: Mapping[str, int] = {
     "interfaces.folder_status.StatusUnusable": 2,
     "distill.reading.memory_marks.MarkedTooLarge": 7,
     "agent_home.imports.yaml_documents.ManifestUnreadable": 7,
+    "recall.hot_state.home_key.KeyRefused": 2,
     "recall.hot_state.store.HotStateRefused": 2,
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.own_place.PlaceIsLink": 7,

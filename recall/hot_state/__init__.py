@@ -14,6 +14,7 @@ from .state import (
     hot_state,
     redis_state,
     settle_hot_state,
+    use_hot_state_key,
 )
 from .store import HotStateRefused
 
@@ -27,4 +28,5 @@ __all__ = [
     "hot_state",
     "redis_state",
     "settle_hot_state",
+    "use_hot_state_key",
 ]

@@ -71,7 +71,7 @@ class RedisStore:
         if len(own) < len(found):
             count = len(found) - len(own)
             said = "a value" if count == 1 else f"{count} values"
-            on_problem(f"Redis at {self._server.shown} has {said} that this home did not write. Prompts leave them out")
+            on_problem(f"Redis at {self._server.shown} has {said} that this home did not write, left out")
         return sorted((value for value in own if value.ends > now), key=lambda value: value.place)
 
     def value(self, session: str, kind: Kind, name: str, now: float) -> HotValue | None:

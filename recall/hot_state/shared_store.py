@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -22,12 +23,15 @@ from agent_home.home import Home
 
 from ..errors import RecallError
 from ..servers import REDIS_VARIABLE, NoServer, ServerUnavailable, redis_url, without_password
-from .home_key import HomeKey, KnownKey, Owed, ensure_key, owe, paid
+from .home_key import HomeKey, KeyRefused, KnownKey, Owed, ensure_key, owe, paid, use_key
 from .redis_server import redis_server
 from .redis_store import RedisStore
 from .sqlite_store import FILE, SqliteStore
 from .store import HotStore, HotValue, Kind, OnProblem, unsaid
 from .time_limit import within
+
+if TYPE_CHECKING:
+    from .redis_server import Client
 
 __all__ = ["OUTAGE", "PROMPT_S", "HotStateKept", "RedisState", "SharedStore"]
 
@@ -54,13 +58,16 @@ class HotStateKept(RecallError):
 class RedisState:
     """The server of a home: its *address* without a password, empty without one, and what is wrong, or nothing.
 
-    *since* is the time since which this machine does without it, in ISO 8601, or nothing. *ms* is how long it took.
+    *since* is the time since which this machine does without it, in ISO 8601, or nothing. *ms* is how long the answer
+    took. *used* says whether the home has used Redis, and *owed* whether something is still to be deleted there.
     """
 
     address: str
     problem: str = ""
     since: str = ""
     ms: float = 0.0
+    used: bool = False
+    owed: bool = False
 
 
 class SharedStore:
@@ -137,11 +144,43 @@ class SharedStore:
             return f"{_line(error)}. What Redis keeps of this home is deleted before it is read again"
         return ""
 
+    def use_key(self, text: str) -> None:
+        """Do :func:`recall.hot_state.use_hot_state_key`."""
+        known = self._key.get()
+        left = self.drop(known.owed) if known is not None and known.owed else ""
+        if left:
+            raise KeyRefused(
+                f"the key was not changed, because something has to be deleted under the earlier one: {left}"
+            )
+        use_key(self._home, text)
+
+    def ask_redis(self, work: Callable[[Client, HomeKey], T], *, makes_key: bool = False) -> T | None:
+        """Return what *work* returns for the client and the home's key, within 0.2 s, or ``None`` without an answer.
+
+        A home without a key has nothing in Redis, so nothing is asked, unless *makes_key*.
+        """
+        url, key = redis_url(), self._key.get()
+        if not url or (key is None and not makes_key):
+            return None
+        try:
+            server = redis_server(url)
+            key = key or ensure_key(self._home)
+            with within(PROMPT_S):
+                if key.owed:
+                    self._pay(RedisStore(server, key), key)
+                found = server.run(partial(_with_key, work=work, key=key))
+        except _ABSENT as error:
+            self._note_outage(_outage(error))
+            return None
+        self._note_answer()
+        return found
+
     def state(self) -> RedisState:
         """Ask the server whether it answers and takes writes, also while it is left alone."""
         url, key = redis_url(), self._key.get()
+        used, owed = key is not None, bool(key and key.owed)
         if not url:
-            return RedisState(address="")
+            return RedisState(address="", used=used, owed=owed)
         shown, began = without_password(url), time.perf_counter()
         try:
             server = redis_server(url)
@@ -149,10 +188,10 @@ class SharedStore:
             with within(PROMPT_S):
                 server.ask(lambda client: client.set(f"{key.prefix}:{_PROBE}", b"", px=1000) if key else client.ping())
         except _ABSENT as error:
-            self._note_outage(_line(error))
-            return RedisState(address=shown, problem=_line(error), since=self._since())
+            self._note_outage(_outage(error))
+            return RedisState(address=shown, problem=_line(error), since=self._since(), used=used, owed=owed)
         self._note_answer()
-        return RedisState(address=shown, ms=(time.perf_counter() - began) * 1000)
+        return RedisState(address=shown, ms=(time.perf_counter() - began) * 1000, used=used, owed=owed)
 
     def _either(
         self, work: Callable[[HotStore], T], now: float, *, limit_s: float = 0.0, writes: bool = False
@@ -172,7 +211,7 @@ class SharedStore:
         try:
             found = self._in_redis(url, work, now, limit_s, writes=writes)
         except _ABSENT as error:
-            problem = f"{_line(error)}. Until it does, hot state is kept in a file of this machine"
+            problem = _outage(error)
             self._note_outage(problem)
             return work(self._file), problem
         return found, ""
@@ -239,6 +278,14 @@ class SharedStore:
             return str(json.loads(storage.read_state(self._outage))["since"])
         except (OSError, ValueError, KeyError, TypeError):
             return ""
+
+
+def _with_key(client: Client, work: Callable[[Client, HomeKey], T], key: HomeKey) -> T:
+    return work(client, key)
+
+
+def _outage(error: Exception) -> str:
+    return f"{_line(error)}. Until it does, hot state is kept in a file of this machine"
 
 
 def _line(error: Exception) -> str:

@@ -32,6 +32,8 @@ __all__ = [
     "hot_state",
     "redis_state",
     "settle_hot_state",
+    "shared_store",
+    "use_hot_state_key",
 ]
 
 #: Seconds for which a value lives: context, and results of tools.
@@ -117,18 +119,16 @@ class HotState:
         """
         return self._store.delete(session_id, name, self._clock())
 
-    def items(self, session_id: str | None = None) -> list[HotItem]:
-        """Return the living values of a session, or without one of all sessions, by session, kind and name."""
-        now = self._clock()
-        return _items(self._store.values(None if session_id is None else [session_id], now, unsaid), now)
-
-    def items_of(self, sessions: Iterable[str], on_problem: OnProblem = unsaid) -> list[HotItem]:
-        """Return the living values of several sessions in one step, by session, kind and name.
+    def items(self, session_id: str | None = None, on_problem: OnProblem = unsaid) -> list[HotItem]:
+        """Return the living values of a session, or without one of all sessions, by session, kind and name.
 
         *on_problem* gets what a person should know: a server that does not answer, or values that are left out.
         """
-        now = self._clock()
-        return _items(self._store.values(list(dict.fromkeys(sessions)), now, on_problem), now)
+        return self._items(None if session_id is None else [session_id], on_problem)
+
+    def items_of(self, sessions: Iterable[str], on_problem: OnProblem = unsaid) -> list[HotItem]:
+        """Return what :meth:`items` does for several sessions, in one step."""
+        return self._items(list(dict.fromkeys(sessions)), on_problem)
 
     def settle(self) -> None:
         """Write everything into the file of this machine, so that a copy of the file has it.
@@ -138,6 +138,10 @@ class HotState:
         """
         if isinstance(self._store, SharedStore):
             self._store.settle()
+
+    def _items(self, sessions: Sequence[str] | None, on_problem: OnProblem) -> list[HotItem]:
+        now = self._clock()
+        return _items(self._store.values(sessions, now, on_problem), now)
 
     def _set(
         self, session: str, kind: Kind, given: Mapping[str, Any], ttl_s: float, audience: str, *, extend: bool = False
@@ -160,6 +164,11 @@ def _store_of(root: Path) -> SharedStore:
     return SharedStore(Home(root))
 
 
+def shared_store(home: Home) -> SharedStore:
+    """Return the store of *home*. A process has one object for each home."""
+    return _store_of(home.root)
+
+
 @lru_cache(maxsize=64)
 def _of(root: Path) -> HotState:
     return HotState(Home(root), store=_store_of(root))
@@ -173,17 +182,27 @@ def hot_state(home: Home) -> HotState:
 def settle_hot_state(home: Home) -> None:
     """Write everything into the file of this machine, so that a copy of it has it. A busy file stays as it is."""
     with suppress(apsw.Error):
-        _store_of(home.root).settle()
+        shared_store(home).settle()
 
 
-def drop_hot_state(home: Home) -> str:
+def drop_hot_state(home: Home) -> tuple[str, ...]:
     """Delete the hot state of *home*, here and in Redis, and return what a person should know of what remains."""
-    return _store_of(home.root).drop()
+    return tuple(filter(None, (shared_store(home).drop(),)))
+
+
+def use_hot_state_key(home: Home, text: str) -> None:
+    """Keep the key in *text*, which another machine that serves the home printed, in place of this home's own.
+
+    Raises:
+        KeyRefused: *text* is no key, or what was forgotten could not be deleted under the earlier key.
+        MachineKeyUnusable, Locked: the key cannot be kept.
+    """
+    shared_store(home).use_key(text)
 
 
 def redis_state(home: Home) -> RedisState:
     """Ask the Redis server that is configured for *home*, and return whether it answers."""
-    return _store_of(home.root).state()
+    return shared_store(home).state()
 
 
 def _items(values: Sequence[HotValue], now: float) -> list[HotItem]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import redis
@@ -17,6 +16,7 @@ from recall.hot_state.redis_server import redis_server
 from recall.hot_state.redis_store import RedisStore
 from recall.hot_state.store import HotValue
 from recall.servers import REDIS_VARIABLE
+from tests.own_redis import OwnRedis
 
 
 @pytest.fixture
@@ -140,11 +140,11 @@ def test_a_value_does_not_come_back_from_the_past(home: Home, client: redis.Redi
     assert state.get_tool_results("s1", "t") is None
 
 
-def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_server: Any) -> None:
+def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_redis: OwnRedis) -> None:
     state = HotState(home)
     state.set_context("s1", {"a": 1})
     state.set_context("s2", {"a": 1})
-    client, key = own_server.client, ensure_key(home)
+    client, key = own_redis.client, ensure_key(home)
     for number in range(5):
         client.hset(key.context("s1"), f"n{number}", b"x" * (40 << 20))
     said: list[str] = []
@@ -152,7 +152,7 @@ def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_ser
     assert state.items_of(["s1"], said.append) == []
     assert time.perf_counter() - began < 0.5
     assert said
-    redis_server(own_server.url).backoff.succeeded()
+    own_redis.asked_again()
     assert state.get_context("s2") == {"a": 1}
     client.delete(key.context("s1"))
 
@@ -172,9 +172,9 @@ def test_all_values_of_a_full_session_fit(home: Home, redis_url: str, key: HomeK
     assert store.delete("full", "", 150.0) == 256
 
 
-def test_only_plain_commands_are_sent(home: Home, own_server: Any) -> None:
+def test_only_plain_commands_are_sent(home: Home, own_redis: OwnRedis) -> None:
     """So that Valkey, DragonflyDB and Redis from version 4 on do."""
-    client = own_server.client
+    client = own_redis.client
     client.config_resetstat()
     state = HotState(home)
     state.set_context("s1", {f"k{number}": number for number in range(250)})
@@ -194,8 +194,8 @@ def test_only_plain_commands_are_sent(home: Home, own_server: Any) -> None:
     }  # fmt: skip
 
 
-def test_a_key_says_nothing_of_the_home(home: Home, own_server: Any) -> None:
+def test_a_key_says_nothing_of_the_home(home: Home, own_redis: OwnRedis) -> None:
     HotState(home).set_value("s1", "a", 1)
-    (name,) = own_server.client.keys("*")
+    (name,) = list(own_redis.client.scan_iter())
     assert name.startswith(b"agent-home:")
     assert str(home.root).encode() not in name

@@ -19,24 +19,18 @@ from recall.hot_state.home_key import ensure_key, read_key, use_key
 from recall.hot_state.redis_server import redis_server
 from recall.hot_state.shared_store import HotStateKept
 from recall.servers import REDIS_VARIABLE
-
-from .conftest import OwnServer
+from tests.own_redis import OwnRedis
 
 OUTAGE = "hot-state-outage.json"
 
 
-def asked_again(server: OwnServer) -> None:
-    """Let the time be over for which the server is left alone."""
-    redis_server(server.url).backoff.succeeded()
-
-
-def test_a_stopped_server_costs_no_call_its_answer(home: Home, own_server: OwnServer) -> None:
+def test_a_stopped_server_costs_no_call_its_answer(home: Home, own_redis: OwnRedis) -> None:
     state = HotState(home)
     state.set_context("s1", {"before": 1})
-    own_server.end()
+    own_redis.end()
     assert state.get_context("s1") == {}
     assert "does not answer" in state.problem
-    assert own_server.url in state.problem
+    assert own_redis.url in state.problem
     began = time.perf_counter()
     for number in range(50):
         state.set_value("s1", f"k{number}", number)
@@ -47,46 +41,46 @@ def test_a_stopped_server_costs_no_call_its_answer(home: Home, own_server: OwnSe
     assert redis_state(home).since == since
 
 
-def test_values_come_back_with_the_server(home: Home, own_server: OwnServer) -> None:
+def test_values_come_back_with_the_server(home: Home, own_redis: OwnRedis) -> None:
     state = HotState(home)
     state.set_context("s1", {"a": "redis", "b": "redis"})
     state.set_tool_results("s1", "t", "redis")
-    own_server.signal(signal.SIGSTOP)
+    own_redis.signal(signal.SIGSTOP)
     began = time.perf_counter()
     assert state.get_context("s1") == {}
     assert time.perf_counter() - began < 0.4
     state.set_context("s1", {"b": "file", "c": "file"})
     state.set_tool_results("s1", "t", "file")
     assert state.get_context("s1") == {"b": "file", "c": "file"}
-    own_server.signal(signal.SIGCONT)
-    asked_again(own_server)
+    own_redis.signal(signal.SIGCONT)
+    own_redis.asked_again()
     assert state.get_context("s1") == {"a": "redis", "b": "file", "c": "file"}
     assert state.get_tool_results("s1", "t") == "file"
     assert state.problem == ""
     assert not (home.machine / OUTAGE).exists()
-    own_server.end()
+    own_redis.end()
     assert state.items() == []  # the file gave everything away
 
 
-def test_of_two_values_the_later_one_stays(home: Home, own_server: OwnServer) -> None:
+def test_of_two_values_the_later_one_stays(home: Home, own_redis: OwnRedis) -> None:
     mine, theirs = HotState(home), HotState(home)
-    own_server.signal(signal.SIGSTOP)
+    own_redis.signal(signal.SIGSTOP)
     mine.set_context("s1", {"a": "first", "b": "first"})
     mine.set_tool_results("s1", "t", "first")
     rows = mine.items()
-    own_server.signal(signal.SIGCONT)
-    asked_again(own_server)
+    own_redis.signal(signal.SIGCONT)
+    own_redis.asked_again()
     key = ensure_key(home)
     theirs.set_context("s1", {"a": "second"})  # which brings the others along
     theirs.set_tool_results("s1", "t", "second")
     assert mine.get_context("s1") == {"a": "second", "b": "first"}
     assert mine.get_tool_results("s1", "t") == "second"
     assert len(mine.items()) == len(rows)
-    assert own_server.client.exists(key.context("s1")) == 1
+    assert own_redis.client.exists(key.context("s1")) == 1
 
 
 def test_a_home_takes_its_values_along_when_it_gets_a_server(
-    home: Home, own_server: OwnServer, monkeypatch: pytest.MonkeyPatch
+    home: Home, own_redis: OwnRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.delenv(REDIS_VARIABLE)
@@ -98,9 +92,9 @@ def test_a_home_takes_its_values_along_when_it_gets_a_server(
     assert len(state.items()) == 200
     key = read_key(home)
     assert key is not None
-    assert own_server.client.hlen(key.context("s1")) == 200
-    assert own_server.client.dbsize() == 1
-    own_server.end()
+    assert own_redis.client.hlen(key.context("s1")) == 200
+    assert own_redis.client.dbsize() == 1
+    own_redis.end()
     assert HotState(home).items() == []
 
 
@@ -113,16 +107,16 @@ def test_a_home_without_hot_state_asks_no_server(home: Home, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("session", ["s1", ""])
-def test_what_cannot_be_deleted_is_said(home: Home, own_server: OwnServer, session: str) -> None:
+def test_what_cannot_be_deleted_is_said(home: Home, own_redis: OwnRedis, session: str) -> None:
     state = HotState(home)
     state.set_value(session, "a", 1)
-    own_server.signal(signal.SIGSTOP)
+    own_redis.signal(signal.SIGSTOP)
     state.set_value(session, "b", 2)
     with pytest.raises(HotStateKept, match="was not deleted"):
         state.delete(session)
     assert state.get_context(session) == {}
-    own_server.signal(signal.SIGCONT)
-    asked_again(own_server)
+    own_redis.signal(signal.SIGCONT)
+    own_redis.asked_again()
     assert state.delete(session) == 1
     assert state.get_context(session) == {}
 
@@ -136,15 +130,15 @@ def test_what_cannot_be_deleted_is_said(home: Home, own_server: OwnServer, sessi
     ],
 )
 def test_a_server_that_refuses_is_replaced_by_the_file(
-    home: Home, own_server: OwnServer, settings: dict[str, str], problem: str
+    home: Home, own_redis: OwnRedis, settings: dict[str, str], problem: str
 ) -> None:
     state = HotState(home)
     state.set_value("s1", "before", 1)
-    client = own_server.client
+    client = own_redis.client
     client.config_set("min-replicas-max-lag", 10)
     for name, value in settings.items():
         client.config_set(name, value)
-    redis_server(own_server.url).close()
+    redis_server(own_redis.url).close()
     state.set_context("s1", {"task": "secret harbour"})
     assert "refuses" in state.problem
     assert "harbour" not in state.problem
@@ -154,42 +148,42 @@ def test_a_server_that_refuses_is_replaced_by_the_file(
     client.config_set("maxmemory", 0)
     client.config_set("requirepass", "")
     client.config_set("min-replicas-to-write", 0)
-    asked_again(own_server)
+    own_redis.asked_again()
     assert state.get_context("s1") == {"before": 1, "task": "secret harbour"}
     assert redis_state(home).problem == ""
 
 
-def test_a_replica_is_read_and_the_file_is_written(home: Home, own_server: OwnServer) -> None:
+def test_a_replica_is_read_and_the_file_is_written(home: Home, own_redis: OwnRedis) -> None:
     state = HotState(home)
     state.set_value("s1", "before", 1)
-    own_server.client.replicaof("127.0.0.1", "1")
+    own_redis.client.replicaof("127.0.0.1", "1")
     assert state.get_context("s1") == {"before": 1}
     assert state.problem == ""
     assert "read only" in redis_state(home).problem
-    asked_again(own_server)
+    own_redis.asked_again()
     state.set_value("s1", "task", "x")
     assert "read only" in state.problem
     assert state.get_context("s1") == {"task": "x"}
-    asked_again(own_server)
+    own_redis.asked_again()
     assert state.get_context("s1") == {"task": "x"}  # as long as it cannot be moved
-    own_server.client.replicaof("NO", "ONE")
-    asked_again(own_server)
+    own_redis.client.replicaof("NO", "ONE")
+    own_redis.asked_again()
     assert state.get_context("s1") == {"before": 1, "task": "x"}
 
 
-def test_a_server_that_is_killed_in_the_middle_loses_nothing_of_the_file(home: Home, own_server: OwnServer) -> None:
+def test_a_server_that_is_killed_in_the_middle_loses_nothing_of_the_file(home: Home, own_redis: OwnRedis) -> None:
     state = HotState(home)
     for number in range(40):
         if number == 20:
-            own_server.end()
+            own_redis.end()
         state.set_value("s1", f"k{number}", number)
     assert {f"k{number}" for number in range(20, 40)} <= state.get_context("s1").keys()
-    own_server.begin()
-    asked_again(own_server)
+    own_redis.begin()
+    own_redis.asked_again()
     assert state.get_context("s1")["k39"] == 39
     key = read_key(home)
     assert key is not None
-    assert own_server.client.hlen(key.context("s1")) >= 20
+    assert own_redis.client.hlen(key.context("s1")) >= 20
 
 
 @pytest.mark.parametrize(
@@ -211,10 +205,10 @@ def test_an_address_that_leads_nowhere_is_said_without_its_password(
 
 
 def test_nobody_is_kept_waiting_for_a_server_that_does_not_answer(
-    home: Home, own_server: OwnServer, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    home: Home, own_redis: OwnRedis, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hot_state(home).set_value("s1", "a", 1)
-    own_server.signal(signal.SIGSTOP)
+    own_redis.signal(signal.SIGSTOP)
     began = time.perf_counter()
     said: list[str] = []
     assert hot_state(home).items_of(["s1", ""], said.append) == []
@@ -225,49 +219,49 @@ def test_nobody_is_kept_waiting_for_a_server_that_does_not_answer(
     assert hot_state(home).problem == ""
 
 
-def test_what_is_forgotten_is_forgotten_in_redis(home: Home, tmp_path: Path, own_server: OwnServer) -> None:
+def test_what_is_forgotten_is_forgotten_in_redis(home: Home, tmp_path: Path, own_redis: OwnRedis) -> None:
     shutil.copytree(home.root, tmp_path / "other")
     other = Home(tmp_path / "other")
     for one in (home, other):
         HotState(one).set_context("s1", {f"k{n}": n for n in range(20)})
         key = ensure_key(one)
-        own_server.client.mset({key.tool("s", str(number)): "x" for number in range(1500)})
-    own_server.client.set("somebody's own", 1)
-    assert drop_hot_state(home) == ""
-    assert not list(own_server.client.scan_iter(f"{ensure_key(home).prefix}:*"))
-    assert own_server.client.dbsize() == 1502
+        own_redis.client.mset({key.tool("s", str(number)): "x" for number in range(1500)})
+    own_redis.client.set("somebody's own", 1)
+    assert drop_hot_state(home) == ()
+    assert not list(own_redis.client.scan_iter(f"{ensure_key(home).prefix}:*"))
+    assert own_redis.client.dbsize() == 1502
     assert HotState(home).items() == []
     assert len(HotState(other).get_context("s1")) == 20
 
 
 @pytest.mark.parametrize("how", ["stopped", "not set"])
 def test_what_cannot_be_forgotten_now_is_forgotten_before_it_is_read(
-    home: Home, own_server: OwnServer, monkeypatch: pytest.MonkeyPatch, how: str
+    home: Home, own_redis: OwnRedis, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     state = HotState(home)
     state.set_value("s1", "a", "the text")
     with monkeypatch.context() as patch:
         if how == "stopped":
-            own_server.signal(signal.SIGSTOP)
+            own_redis.signal(signal.SIGSTOP)
         else:
             patch.delenv(REDIS_VARIABLE)
-        said = drop_hot_state(home)
+        (said,) = drop_hot_state(home)
     assert "deleted before it is read again" in said
-    assert own_server.url in said or REDIS_VARIABLE in said
+    assert own_redis.url in said or REDIS_VARIABLE in said
     if how == "stopped":
         state.set_value("s1", "b", "another")
-        own_server.signal(signal.SIGCONT)
-    asked_again(own_server)
+        own_redis.signal(signal.SIGCONT)
+    own_redis.asked_again()
     assert state.get_context("s1") == ({"b": "another"} if how == "stopped" else {})
-    assert own_server.client.dbsize() == (1 if how == "stopped" else 0)
+    assert own_redis.client.dbsize() == (1 if how == "stopped" else 0)
 
 
-def test_a_home_that_never_used_redis_has_nothing_to_forget_there(home: Home, own_server: OwnServer) -> None:
-    own_server.signal(signal.SIGSTOP)
-    assert drop_hot_state(home) == ""
+def test_a_home_that_never_used_redis_has_nothing_to_forget_there(home: Home, own_redis: OwnRedis) -> None:
+    own_redis.signal(signal.SIGSTOP)
+    assert drop_hot_state(home) == ()
 
 
-def test_a_backup_of_the_file_has_what_is_in_redis(home: Home, tmp_path: Path, own_server: OwnServer) -> None:
+def test_a_backup_of_the_file_has_what_is_in_redis(home: Home, tmp_path: Path, own_redis: OwnRedis) -> None:
     state = hot_state(home)
     state.set_context("s1", {"task": "x", "gone": 1})
     state.set_tool_results("s1", "t", [1])
@@ -282,22 +276,22 @@ def test_a_backup_of_the_file_has_what_is_in_redis(home: Home, tmp_path: Path, o
     assert HotState(copy).get_tool_results("s1", "t") == [1]
     state.set_value("s1", "task", "y")
     assert HotState(copy).get_context("s1") == {"task": "x"}
-    own_server.end()
+    own_redis.end()
     settle_hot_state(home)
     assert state.items() == []  # a copy is no value of the home that it was made in
 
 
-def test_a_file_that_cannot_be_used_does_not_keep_redis_away(home: Home, own_server: OwnServer) -> None:
+def test_a_file_that_cannot_be_used_does_not_keep_redis_away(home: Home, own_redis: OwnRedis) -> None:
     (home.machine / "hot-state.db").mkdir(parents=True)
     state = HotState(home)
     state.set_value("s1", "a", 1)
     assert state.get_context("s1") == {"a": 1}
     assert state.problem == ""
-    assert own_server.client.dbsize() == 1
+    assert own_redis.client.dbsize() == 1
 
 
 def test_a_machine_that_can_sign_nothing_uses_the_file(
-    home: Home, own_server: OwnServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, own_redis: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "state").write_text("no folder")
     monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "state"))
@@ -305,10 +299,10 @@ def test_a_machine_that_can_sign_nothing_uses_the_file(
     state.set_value("s1", "a", 1)
     assert state.get_context("s1") == {"a": 1}
     assert "machine.key" in state.problem
-    assert own_server.client.dbsize() == 0
+    assert own_redis.client.dbsize() == 0
 
 
-def test_two_homes_with_one_key_share_their_values(home: Home, tmp_path: Path, own_server: OwnServer) -> None:
+def test_two_homes_with_one_key_share_their_values(home: Home, tmp_path: Path, own_redis: OwnRedis) -> None:
     HotState(home).set_value("s1", "a", 1)
     (tmp_path / "other" / ".git").mkdir(parents=True)
     other = Home(tmp_path / "other")
@@ -316,4 +310,4 @@ def test_two_homes_with_one_key_share_their_values(home: Home, tmp_path: Path, o
     use_key(other, ensure_key(home).secret)
     values.append(HotState(other).get_context("s1"))
     assert values == [{}, {"a": 1}]
-    assert isinstance(own_server.client, redis.Redis)
+    assert isinstance(own_redis.client, redis.Redis)
