@@ -11,7 +11,6 @@ The record also notes what has to be deleted in Redis, until the server answers.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 import re
@@ -83,10 +82,12 @@ class HomeKey:
         return body if hmac.compare_digest(self._digest(b"value", place, body).encode(), mac) else None
 
     def _digest(self, *parts: bytes) -> str:
-        digest = hmac.new(bytes.fromhex(self.secret), digestmod=hashlib.sha256)
-        for part in parts:
-            digest.update(len(part).to_bytes(8, "big") + part)
-        return digest.hexdigest()
+        data = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return hmac.digest(self._bytes, data, "sha256").hex()
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return bytes.fromhex(self.secret)
 
 
 class KnownKey:
