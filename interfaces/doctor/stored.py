@@ -55,7 +55,7 @@ def redis_check(home: Home) -> tuple[Literal["ok", "info", "warning"], str]:
         return "ok", "not used. Hot state is kept in a file of this machine"
     if found.problem:
         since = f". It is so since {found.since}" if found.since else ""
-        return "warning", f"{found.problem}{since}. Hot state is kept in a file of this machine until then{owed}"
+        return "warning", f"{found.problem}{since}. Meanwhile hot state is kept in a file of this machine{owed}"
     return "ok", f"{found.address} answers in {found.ms:.1f} ms"
 
 

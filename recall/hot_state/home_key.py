@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,7 +31,6 @@ __all__ = ["HomeKey", "KeyRefused", "KnownKey", "Owed", "ensure_key", "owe", "pa
 Owed = Literal["", "outputs", "all"]
 _RECORD = "hot-state-key"
 _BYTES = 32
-_WRITTEN = re.compile(r"[0-9a-f]{64}")
 #: Hexadecimal digits of a home in its keys.
 _DIGITS = 32
 _MAC_DIGITS = 64
@@ -113,7 +111,7 @@ def read_key(home: Home) -> HomeKey | None:
     """Return the home's key, or ``None`` where this machine made none for this folder."""
     row = read_record(home.machine, _RECORD) or {}
     secret, owed = row.get("key"), row.get("owed")
-    if not isinstance(secret, str) or not _WRITTEN.fullmatch(secret):
+    if not isinstance(secret, str) or not _is_secret(secret):
         return None
     return HomeKey(secret, owed if owed in _ORDER else "all")
 
@@ -136,7 +134,7 @@ def use_key(home: Home, text: str) -> HomeKey:
         MachineKeyUnusable, Locked: see :func:`ensure_key`.
     """
     given = text.strip().lower()
-    if not _WRITTEN.fullmatch(given):
+    if not _is_secret(given):
         raise KeyRefused("that is no key of hot state. `memory context key` prints one on the other machine")
     return _changed(home, lambda known: known if known and known.secret == given else HomeKey(given))
 
@@ -168,6 +166,10 @@ def _changed(home: Home, change: Callable[[HomeKey | None], Key]) -> Key:
         if wanted is not None and wanted != known:
             write_record(home.machine, _RECORD, {"key": wanted.secret, "owed": wanted.owed})
     return wanted
+
+
+def _is_secret(text: str) -> bool:
+    return len(text) == 2 * _BYTES and set(text) <= set("0123456789abcdef")
 
 
 def _quoted(name: str) -> str:

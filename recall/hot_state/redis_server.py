@@ -26,6 +26,8 @@ __all__ = ["STEP_S", "RedisRefused", "RedisServer", "redis_server"]
 #: Seconds for one call.
 STEP_S = 1.0
 _SERVER = "Redis"
+#: Characters of the code of an error, and of a reason.
+_MOST_CODE, _MOST_SAID = 20, 200
 T = TypeVar("T")
 
 
@@ -48,6 +50,7 @@ class RedisServer:
         self.url = url
         self.backoff = Backoff()
         self._client = _client(url)
+        self._refused = False
 
     @property
     def shown(self) -> str:
@@ -62,7 +65,7 @@ class RedisServer:
         """
         wait = self.backoff.wait_s
         if wait:
-            raise ServerUnavailable(_SERVER, self.url, f"{self.backoff.problem}. Asked again in {wait:.0f} s")
+            raise self._error(f"{self.backoff.problem}. Asked again in {max(1, round(wait))} s")
         return self.ask(work)
 
     def ask(self, work: Callable[[Client], T]) -> T:
@@ -73,13 +76,18 @@ class RedisServer:
             with within(STEP_S):
                 found = work(self._client)
         except (redis.ResponseError, redis.AuthenticationError, redis.BusyLoadingError) as error:
-            self.backoff.failed(_line(error))
-            raise RedisRefused(self.url, _line(error)) from error
+            self._refused = True
+            self.backoff.failed(_refusal(error))
+            raise self._error(_refusal(error)) from error
         except (redis.RedisError, OSError, ValueError) as error:  # ValueError: what answers there is no Redis
-            self.backoff.failed(_line(error))
-            raise ServerUnavailable(_SERVER, self.url, _line(error)) from error
+            self._refused = False
+            self.backoff.failed(_loss(error))
+            raise self._error(_loss(error)) from error
         self.backoff.succeeded()
         return found
+
+    def _error(self, problem: str) -> ServerUnavailable:
+        return RedisRefused(self.url, problem) if self._refused else ServerUnavailable(_SERVER, self.url, problem)
 
     def close(self) -> None:
         """Close the connections. The next use opens new ones."""
@@ -128,7 +136,28 @@ def _client(url: str) -> Client:
     return redis.Redis(connection_pool=pool)
 
 
-def _line(error: Exception) -> str:
-    """Return what *error* says, in one line, without the command and its values."""
-    said = " ".join(str(error).split()).rpartition("caused error: ")[2].rstrip(".")
-    return said or type(error).__name__
+def _refusal(error: Exception) -> str:
+    """Return what the server refuses, in words of ours: an error may say anything, and a receipt shows it."""
+    from redis import exceptions
+
+    words = {
+        exceptions.OutOfMemoryError: "its memory is full",
+        exceptions.ReadOnlyError: "it is a replica, which is only read",
+        exceptions.AuthenticationError: "the name or the password is wrong or missing",
+        exceptions.NoPermissionError: "this user may not do that there",
+        exceptions.BusyLoadingError: "it is still loading its data",
+    }
+    known = next((said for kind, said in words.items() if isinstance(error, kind)), "")
+    code = str(error).rpartition("caused error: ")[2].partition(" ")[0]
+    is_code = code.isascii() and code.isalpha() and code.isupper() and len(code) <= _MOST_CODE
+    return known or (f"error {code}" if is_code else "an error")
+
+
+def _loss(error: Exception) -> str:
+    """Return in one line why there is no answer."""
+    from redis import exceptions
+
+    if isinstance(error, ValueError | exceptions.InvalidResponse) and not isinstance(error, OSError):
+        return "what answers there is no Redis server"
+    said = " ".join("".join(char if char.isprintable() else " " for char in str(error)).split())
+    return said[:_MOST_SAID].rstrip(".") or type(error).__name__

@@ -33,10 +33,10 @@ from .time_limit import within
 if TYPE_CHECKING:
     from .redis_server import Client
 
-__all__ = ["OUTAGE", "PROMPT_S", "HotStateKept", "RedisState", "SharedStore"]
+__all__ = ["OUTAGE", "PROMPT_S", "WRITE_S", "HotStateKept", "RedisState", "SharedStore"]
 
-#: Seconds that a prompt waits at most.
-PROMPT_S = 0.2
+#: Seconds that a prompt waits at most, and one that sets values.
+PROMPT_S, WRITE_S = 0.2, 0.5
 #: The file that says since when this machine does without the server.
 OUTAGE = "hot-state-outage.json"
 #: Key of a probe, which lives for a second.
@@ -87,7 +87,9 @@ class SharedStore:
 
     def put(self, session: str, values: Sequence[HotValue], *, now: float, extend_to: float = 0.0) -> None:
         """Keep values of a session (:meth:`recall.hot_state.store.HotStore.put`)."""
-        self._either(lambda store: store.put(session, values, now=now, extend_to=extend_to), now, writes=True)
+        self._either(
+            lambda store: store.put(session, values, now=now, extend_to=extend_to), now, limit_s=WRITE_S, writes=True
+        )  # fmt: skip
 
     def values(self, sessions: Collection[str] | None, now: float, on_problem: OnProblem = unsaid) -> list[HotValue]:
         """Return what is alive (:meth:`recall.hot_state.store.HotStore.values`), of named sessions within 0.2 s."""
@@ -285,7 +287,7 @@ def _with_key(client: Client, work: Callable[[Client, HomeKey], T], key: HomeKey
 
 
 def _outage(error: Exception) -> str:
-    return f"{_line(error)}. Until it does, hot state is kept in a file of this machine"
+    return f"{_line(error)}. Meanwhile hot state is kept in a file of this machine"
 
 
 def _line(error: Exception) -> str:

@@ -74,7 +74,7 @@ def test_the_redis_server_is_named_with_what_is_wrong(
     hot_state(home).set_value("s1", "a", 1)
     assert redis_check(home)[0] == "ok"
     own_redis.client.config_set("maxmemory", 1)
-    assert "used memory" in redis_check(home)[1]
+    assert "its memory is full" in redis_check(home)[1]
     monkeypatch.setenv(REDIS_VARIABLE, own_redis.url + "?password=hunter2")
     own_redis.end()
     (check,) = [check for check in examine(home, now) if check.name == "redis"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
 import time
@@ -124,9 +123,9 @@ def test_what_cannot_be_deleted_is_said(home: Home, own_redis: OwnRedis, session
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"maxmemory": "1", "maxmemory-policy": "noeviction"}, "used memory > 'maxmemory'"),
-        ({"requirepass": "other"}, "Authentication required"),
-        ({"min-replicas-to-write": "1"}, "NOREPLICAS|Not enough good replicas"),
+        ({"maxmemory": "1", "maxmemory-policy": "noeviction"}, "its memory is full"),
+        ({"requirepass": "other"}, "the name or the password is wrong or missing"),
+        ({"min-replicas-to-write": "1"}, "error NOREPLICAS"),
     ],
 )
 def test_a_server_that_refuses_is_replaced_by_the_file(
@@ -144,7 +143,7 @@ def test_a_server_that_refuses_is_replaced_by_the_file(
     assert "harbour" not in state.problem
     assert state.get_context("s1")["task"] == "secret harbour"
     found = redis_state(home)
-    assert re.search(problem, found.problem)
+    assert problem in found.problem
     client.config_set("maxmemory", 0)
     client.config_set("requirepass", "")
     client.config_set("min-replicas-to-write", 0)
@@ -159,10 +158,10 @@ def test_a_replica_is_read_and_the_file_is_written(home: Home, own_redis: OwnRed
     own_redis.client.replicaof("127.0.0.1", "1")
     assert state.get_context("s1") == {"before": 1}
     assert state.problem == ""
-    assert "read only" in redis_state(home).problem
+    assert "only read" in redis_state(home).problem
     own_redis.asked_again()
     state.set_value("s1", "task", "x")
-    assert "read only" in state.problem
+    assert "only read" in state.problem
     assert state.get_context("s1") == {"task": "x"}
     own_redis.asked_again()
     assert state.get_context("s1") == {"task": "x"}  # as long as it cannot be moved
