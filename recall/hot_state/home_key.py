@@ -25,7 +25,7 @@ from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.lock import hold
 
-__all__ = ["HomeKey", "KeyRefused", "KnownKey", "Owed", "ensure_key", "owe", "paid", "read_key", "use_key"]
+__all__ = ["HomeKey", "KeyRefused", "KnownKey", "Owed", "ensure_key", "owe", "paid", "place_of", "read_key", "use_key"]
 
 #: What has to be deleted in Redis: nothing, the references to outputs, or everything of the home.
 Owed = Literal["", "outputs", "all"]
@@ -52,7 +52,7 @@ class HomeKey:
     @cached_property
     def prefix(self) -> str:
         """The beginning of every key of the home in Redis."""
-        return f"agent-home:{self._digest(b'prefix')[:_DIGITS]}"
+        return f"agent-home:{self._digest(place_of('prefix'))[:_DIGITS]}"
 
     def context(self, session: str) -> str:
         """Return the key of the hash of a session's context."""
@@ -71,16 +71,15 @@ class HomeKey:
         return f"{self.prefix}:output:{_quoted(name)}"
 
     def sealed(self, place: bytes, body: bytes) -> bytes:
-        """Return *body* behind its signature for *place*."""
-        return self._digest(b"value", place, body).encode() + body
+        """Return *body* behind its signature for *place* (:func:`place_of`)."""
+        return self._digest(place + body).encode() + body
 
     def opened(self, place: bytes, data: bytes) -> bytes | None:
-        """Return the body in *data*, or ``None`` where this key did not sign it for *place*."""
+        """Return the body in *data*, or ``None`` where this key did not sign it for *place* (:func:`place_of`)."""
         mac, body = data[:_MAC_DIGITS], data[_MAC_DIGITS:]
-        return body if hmac.compare_digest(self._digest(b"value", place, body).encode(), mac) else None
+        return body if hmac.compare_digest(self._digest(place + body).encode(), mac) else None
 
-    def _digest(self, *parts: bytes) -> str:
-        data = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    def _digest(self, data: bytes) -> str:
         return hmac.digest(self._bytes, data, "sha256").hex()
 
     @cached_property
@@ -105,6 +104,16 @@ class KnownKey:
         if self._read is None or self._read[0] != version:
             self._read = version, read_key(self._home)
         return self._read[1]
+
+
+def place_of(*names: str) -> bytes:
+    """Return *names* as bytes that no other names make, whatever follows them.
+
+    >>> place_of("a", "bc") == place_of("ab", "c")
+    False
+    """
+    parts = [name.encode("utf-8", "surrogatepass") for name in names]
+    return b"".join([len(parts).to_bytes(2, "big"), *(len(part).to_bytes(8, "big") + part for part in parts)])
 
 
 def read_key(home: Home) -> HomeKey | None:

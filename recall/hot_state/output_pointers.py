@@ -20,7 +20,7 @@ from agent_home.home import Home
 from agent_home.machine_key import sign
 from agent_home.outputs.entry import OUTPUT_ID, StoredOutput
 
-from .home_key import HomeKey
+from .home_key import HomeKey, place_of
 from .state import shared_store
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def point_to(home: Home, output: StoredOutput, *, clock: Callable[[], float] = t
     def kept(client: Client, key: HomeKey) -> None:
         body = json.dumps(asdict(pointer), ensure_ascii=False).encode()
         if len(body) <= _MOST_BYTES:
-            client.set(key.output(output.id), key.sealed(_place(output.id), body), px=int(POINTER_S * 1000))
+            client.set(key.output(output.id), key.sealed(place_of("output", output.id), body), px=int(POINTER_S * 1000))
 
     shared_store(home).ask_redis(kept, makes_key=True)
 
@@ -81,7 +81,11 @@ def output_pointer(
 
     def read(client: Client, key: HomeKey) -> bytes | None:
         data = client.get(key.output(name))
-        return key.opened(_place(name), data) if isinstance(data, bytes) and len(data) <= 2 * _MOST_BYTES else None
+        return (
+            key.opened(place_of("output", name), data)
+            if isinstance(data, bytes) and len(data) <= 2 * _MOST_BYTES
+            else None
+        )
 
     body = shared_store(home).ask_redis(read)
     if body is None:
@@ -109,7 +113,3 @@ def drop_pointers(home: Home, names: Sequence[str]) -> None:
 
 def _machine() -> str:
     return sign("machine", b"outputs")[:16]
-
-
-def _place(name: str) -> bytes:
-    return json.dumps(["output", name]).encode()

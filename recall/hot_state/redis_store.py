@@ -18,11 +18,11 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
-from .home_key import HomeKey
+from .home_key import HomeKey, place_of
 from .redis_server import RedisServer
 from .store import MOST_ITEMS, HotValue, Kind, OnProblem, require_room, unsaid
 
@@ -241,24 +241,27 @@ class RedisStore:
                 client.delete(key)
 
     def _sealed(self, value: HotValue) -> bytes:
-        head = json.dumps({"audience": value.audience, "written": value.written, "ends": value.ends})
-        return self._key.sealed(_place(*value.place), f"{head}\n{value.text}".encode())
+        head = f"{value.written!r} {value.ends!r} {json.dumps(value.audience)}"
+        return self._key.sealed(place_of("value", *value.place), f"{head}\n{value.text}".encode())
 
     def _opened(self, session: str, kind: Kind, name: str, data: bytes) -> HotValue | None:
         """Return the value in *data*, or ``None`` where this home did not write it in that place."""
-        body = self._key.opened(_place(session, kind, name), data) if len(data) <= _MOST_BYTES else None
+        if len(data) > _MOST_BYTES:
+            return None
+        body = self._key.opened(place_of("value", session, kind, name), data)
         if body is None:
             return None
-        head, _, text = body.partition(b"\n")
-        row = json.loads(head)
+        head, _, text = body.decode().partition("\n")
+        written, ends, audience = head.split(" ", 2)
         return HotValue(
-            session=session, kind=kind, name=name, text=text.decode(), audience=str(row["audience"]),
-            written=float(row["written"]), ends=float(row["ends"]),
+            session=session, kind=kind, name=name, text=text, audience=_audience(audience),
+            written=float(written), ends=float(ends),
         )  # fmt: skip
 
 
-def _place(session: str, kind: Kind, name: str) -> bytes:
-    return json.dumps([session, kind, name]).encode()
+@lru_cache(maxsize=64)
+def _audience(text: str) -> str:
+    return str(json.loads(text))
 
 
 def _bytes(name: str) -> bytes:
