@@ -68,7 +68,11 @@ class _Bounded:
     """A connection of any kind, whose socket keeps to the limit."""
 
     def _connect(self) -> Any:
-        return _BoundedSocket(super()._connect(), ANSWER_S)  # type: ignore[misc]
+        try:
+            remaining_s(CONNECT_S)
+            return _BoundedSocket(super()._connect(), ANSWER_S)  # type: ignore[misc]
+        except TimeoutError as error:  # redis-py 8 looks for a port then, which a socket of this machine has not
+            raise LostConnection("it took too long to connect") from error
 
 
 class _QuickTcp(Connection):

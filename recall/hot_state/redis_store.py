@@ -101,21 +101,22 @@ class RedisStore:
         from redis.exceptions import ResponseError, TimeoutError, WatchError  # noqa: A004
 
         context, tools = self._key.context(session), self._key.tools(session)
-        with client.pipeline() as pipe:
-            for _ in range(_MOST_TRIES):
-                try:
-                    pipe.watch(context, tools)
-                    self._queue(pipe, session, values, now, extend_to=extend_to, newer_only=newer_only)
-                    pipe.execute()
-                except WatchError:
-                    continue
-                except ResponseError as error:
-                    pipe.reset()
-                    if not _is_other_type(error):
-                        raise
-                    self._drop_other_types(client, session)
-                else:
-                    return
+        for _ in range(_MOST_TRIES):
+            pipe = client.pipeline()
+            try:
+                pipe.watch(context, tools)
+                self._queue(pipe, session, values, now, extend_to=extend_to, newer_only=newer_only)
+                pipe.execute()
+            except WatchError:
+                continue
+            except ResponseError as error:
+                if not _is_other_type(error):
+                    raise
+                self._drop_other_types(client, session)
+            else:
+                return
+            finally:
+                _give_back(pipe)
         raise TimeoutError("others write to the same session all the time")
 
     def _queue(
@@ -300,6 +301,14 @@ def _answers(pipe: Client) -> list[Any]:
         if isinstance(answer, Exception) and not _is_other_type(answer):
             raise answer
     return [None if isinstance(answer, Exception) else answer for answer in answers]
+
+
+def _give_back(pipe: Client) -> None:
+    """Give the connection of *pipe* back. One that still watches keys is closed, because a goodbye would wait again."""
+    if pipe.connection is not None and pipe.watching:
+        pipe.connection.disconnect()
+        pipe.watching = False
+    pipe.reset()
 
 
 def _or_none(command: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,12 +1,12 @@
 """Own the limit of time and size for what a thread asks of Redis, so that no prompt waits for a server.
 
 The limit holds for everything within the block together: names that are looked up, connections, handshakes, questions
-and answers.
+and answers. Outside of a block there is no time at all, so that nothing waits that the client does by itself, such as a
+goodbye when an object goes away.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +19,8 @@ MOST_BYTES = 96 << 20
 
 
 class _Limit(local):
-    until = math.inf
-    room = MOST_BYTES
+    until: float | None = None
+    room = 0
 
 
 _LIMIT = _Limit()
@@ -30,7 +30,8 @@ _LIMIT = _Limit()
 def within(seconds: float) -> Iterator[None]:
     """Let what this thread asks of Redis in the block take *seconds* in all. An outer block's limit holds as well."""
     outer = _LIMIT.until, _LIMIT.room
-    _LIMIT.until, _LIMIT.room = min(outer[0], time.monotonic() + seconds), MOST_BYTES
+    until = time.monotonic() + seconds
+    _LIMIT.until, _LIMIT.room = until if outer[0] is None else min(outer[0], until), MOST_BYTES
     try:
         yield
     finally:
@@ -43,7 +44,7 @@ def remaining_s(most: float) -> float:
     Raises:
         TimeoutError: none is left.
     """
-    left = min(most, _LIMIT.until - time.monotonic())
+    left = 0.0 if _LIMIT.until is None else min(most, _LIMIT.until - time.monotonic())
     if left <= 0:
         raise TimeoutError("it took too long")
     return left

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 import redis
 
+from recall.hot_state.home_key import HomeKey
 from recall.hot_state.redis_server import RedisServer
+from recall.hot_state.redis_store import RedisStore
+from recall.hot_state.store import HotValue
 from recall.hot_state.time_limit import within
 from recall.servers import ServerUnavailable
 
@@ -89,6 +94,51 @@ def test_a_server_that_misbehaves_is_given_up_in_time(serve: Serve) -> None:
         server.close()
 
 
+def stop_after_watch(connection: socket.socket) -> None:
+    """Answer like Redis until the keys are watched, and say no more."""
+    while data := connection.recv(65_536):
+        for line in data.split(b"\r\n"):
+            connection.sendall(b"+OK\r\n" if line.startswith(b"*") else b"")
+        if b"WATCH" in data:
+            time.sleep(3)
+
+
+def test_a_writer_that_is_left_alone_says_no_goodbye() -> None:
+    """The client would say UNWATCH over a new connection, when its object goes away, and wait for an answer again."""
+    value = HotValue(session="s", kind="context", name="a", text="1", audience="owner", written=1.0, ends=9.0)
+    with serving(stop_after_watch) as url:
+        server = RedisServer(url)
+        began = time.perf_counter()
+        with pytest.raises(ServerUnavailable), within(0.3):
+            RedisStore(server, HomeKey("ab" * 32)).put("s", [value], now=1.0, extend_to=9.0)
+        gc.collect()
+        assert 0.2 < time.perf_counter() - began < 0.6
+        server.close()
+
+
+def test_nothing_is_asked_outside_of_a_limit(redis_url: str) -> None:
+    server = RedisServer(redis_url)
+    client = server.run(lambda client: client)
+    with pytest.raises(redis.exceptions.RedisError):
+        client.get("a")
+    assert server.run(lambda client: client.get("no such key")) is None
+
+
+def test_a_socket_whose_queue_is_full_is_given_up_in_time(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, ExitStack() as stack:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen(0)
+        for _ in range(3):
+            one = stack.enter_context(socket.socket(socket.AF_UNIX))
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                one.connect(str(tmp_path / "s"))
+        began = time.perf_counter()
+        with pytest.raises(ServerUnavailable, match="does not answer"):
+            RedisServer(f"unix://{tmp_path}/s").run(lambda client: client.ping())
+        assert time.perf_counter() - began < 0.5
+
+
 def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(*_arguments: object) -> list[object]:
         time.sleep(1)
@@ -96,7 +146,7 @@ def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: py
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     began = time.perf_counter()
-    with pytest.raises(ServerUnavailable, match="Timeout connecting"):
+    with pytest.raises(ServerUnavailable, match="too long to connect"):
         RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
     assert time.perf_counter() - began < 0.6
 
