@@ -117,7 +117,8 @@ def list_(invocation: Invocation, session: str, *, every: bool) -> None:
     "key",
     cls=Command,
     examples=(
-        ("Share values with another machine of the home", "memory context key | ssh there memory context key --use"),
+        ("Print it, for another machine of the home", "memory context key"),
+        ("Use the one that the other machine printed", "memory context key --use"),
     ),
 )
 @click.option("--use", is_flag=True, help="Read the key of another machine from standard input, and keep it.")
