@@ -26,7 +26,7 @@ from ..servers import REDIS_VARIABLE, NoServer, ServerUnavailable, redis_url, wi
 from .home_key import HomeKey, KeyRefused, KnownKey, Owed, ensure_key, owe, paid, use_key
 from .redis_server import redis_server
 from .redis_store import RedisStore
-from .sqlite_store import FILE, SqliteStore
+from .sqlite_store import FILE, HotStateFile
 from .store import HotStore, HotValue, Kind, OnProblem, unsaid
 from .time_limit import within
 
@@ -75,7 +75,7 @@ class SharedStore:
 
     def __init__(self, home: Home) -> None:
         self._home, self._key = home, KnownKey(home)
-        self._file = SqliteStore(home.machine, self._prefix)
+        self._file = HotStateFile(home.machine, self._prefix)
         self._outage = home.machine / OUTAGE
         self._noted: bool | None = None
         self._problem = ""

@@ -6,6 +6,7 @@ in does not read them, and a home that is restored from the backup takes them ov
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,14 +17,15 @@ import apsw
 
 from agent_home.storage import PRIVATE_FOLDER
 
-from ..index.sqlite.schema import CORRUPTION_ERRORS, transaction
+from ..index.sqlite.schema import CORRUPTION_ERRORS, LOCK_ERRORS, transaction
 from .store import HotValue, Kind, OnProblem, require_room, unsaid
 
-__all__ = ["FILE", "SqliteStore"]
+__all__ = ["FILE", "HotStateFile"]
 
 #: Name of the file in the machine's state.
 FILE = "hot-state.db"
-_BUSY_MS = 2_000
+#: Milliseconds to wait for other processes, and seconds between two tries to begin the file.
+_BUSY_MS, _AGAIN_S = 2_000, 0.01
 #: Changes of the tables, numbered by their place. They are only appended.
 _MIGRATIONS = (
     """
@@ -51,7 +53,7 @@ _TAKE_OVER = f"INSERT OR IGNORE INTO items({_COLUMNS}) SELECT {_COLUMNS} FROM co
 T = TypeVar("T")
 
 
-class SqliteStore:
+class HotStateFile:
     """The store in the folder *machine*, a home's machine state.
 
     *source* returns what marks copies as this home's own (see :meth:`copy`). A damaged file is made anew.
@@ -216,13 +218,26 @@ def _connected(path: Path) -> apsw.Connection:
     conn = apsw.Connection(str(path))
     path.chmod(0o600)
     conn.set_busy_timeout(_BUSY_MS)
+    limit = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            _prepare(conn)
+        except LOCK_ERRORS:  # of two that begin the file at once, SQLite turns one away without a wait
+            if time.monotonic() > limit:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return conn
+
+
+def _prepare(conn: apsw.Connection) -> None:
+    """Set the modes of a connection, and bring its tables up to date."""
     conn.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF").fetchall()
     if _version(conn) < len(_MIGRATIONS):
         with transaction(conn):
             for number, statements in enumerate(_MIGRATIONS[_version(conn) :], _version(conn) + 1):
                 conn.execute(statements)
                 conn.execute(f"PRAGMA user_version = {number:d}")
-    return conn
 
 
 def _version(conn: apsw.Connection) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import apsw
 
 from agent_home.home import Home
 from recall.hot_state import HotState, drop_hot_state, hot_state, settle_hot_state
-from recall.hot_state.sqlite_store import SqliteStore
+from recall.hot_state.sqlite_store import HotStateFile
 from recall.hot_state.store import HotValue
 
 
@@ -82,12 +83,31 @@ def test_the_file_of_an_earlier_version_keeps_its_values(tmp_path: Path) -> None
             "audience TEXT NOT NULL, expires REAL NOT NULL, PRIMARY KEY (session, kind, name)) WITHOUT ROWID;"
             "INSERT INTO items VALUES ('s1', 'context', 'a', '\"x\"', 'owner', 200.0)"
         )
-    stores = [SqliteStore(tmp_path), SqliteStore(tmp_path)]
+    stores = [HotStateFile(tmp_path), HotStateFile(tmp_path)]
     assert [store.values(None, 150.0) for store in stores] == [[value("a", written=0.0)]] * 2
 
 
+def test_all_that_begin_the_file_at_once_keep_their_values(tmp_path: Path) -> None:
+    for number in range(40):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        stores = [HotStateFile(folder) for _ in range(4)]
+        barrier = threading.Barrier(4)
+
+        def put(name: str, store: HotStateFile, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            store.put("s1", [value(name)], now=100.0)
+
+        threads = [threading.Thread(target=put, args=(f"n{at}", store)) for at, store in enumerate(stores)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [one.name for one in HotStateFile(folder).values(None, 150.0)] == ["n0", "n1", "n2", "n3"]
+
+
 def test_a_value_that_was_set_again_is_not_forgotten(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path)
+    store = HotStateFile(tmp_path)
     assert store.is_empty
     store.put("s1", [value("a"), value("b")], now=100.0)
     store.put("s1", [value("b", written=101.0)], now=101.0)
@@ -98,14 +118,14 @@ def test_a_value_that_was_set_again_is_not_forgotten(tmp_path: Path) -> None:
 
 
 def test_copies_count_where_they_were_not_made(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path, lambda: "here")
+    store = HotStateFile(tmp_path, lambda: "here")
     store.copy([value("a"), value("b")], "here")
     store.copy([value("b"), value("c")], "here")
     assert store.is_empty
     store.settle()
-    again = SqliteStore(tmp_path, lambda: "here")
+    again = HotStateFile(tmp_path, lambda: "here")
     again.put("s1", [value("d")], now=100.0)
     assert [one.name for one in again.values(None, 150.0)] == ["d"]
-    elsewhere = SqliteStore(tmp_path, lambda: "")
+    elsewhere = HotStateFile(tmp_path, lambda: "")
     assert [one.name for one in elsewhere.values(None, 150.0)] == ["b", "c", "d"]
-    assert [one.name for one in SqliteStore(tmp_path, lambda: "").values(None, 150.0)] == ["b", "c", "d"]
+    assert [one.name for one in HotStateFile(tmp_path, lambda: "").values(None, 150.0)] == ["b", "c", "d"]
