@@ -21,6 +21,7 @@ from agent_home.machine_key import sign
 from agent_home.outputs.entry import OUTPUT_ID, StoredOutput
 
 from .home_key import HomeKey, place_of
+from .redis_server import or_none
 from .state import shared_store
 
 if TYPE_CHECKING:
@@ -80,12 +81,9 @@ def output_pointer(
         return None
 
     def read(client: Client, key: HomeKey) -> bytes | None:
-        data = client.get(key.output(name))
-        return (
-            key.opened(place_of("output", name), data)
-            if isinstance(data, bytes) and len(data) <= 2 * _MOST_BYTES
-            else None
-        )
+        data = or_none(client.get, key.output(name))
+        fits = isinstance(data, bytes) and len(data) <= 2 * _MOST_BYTES
+        return key.opened(place_of("output", name), data) if fits else None
 
     body = shared_store(home).ask_redis(read)
     if body is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     #: An option says whether redis-py answers in bytes or texts, so its types say both.
     Client: TypeAlias = Any
 
-__all__ = ["STEP_S", "RedisRefused", "RedisServer", "redis_server"]
+__all__ = ["STEP_S", "RedisRefused", "RedisServer", "is_other_type", "or_none", "redis_server"]
 
 #: Seconds for one call.
 STEP_S = 1.0
@@ -109,6 +109,23 @@ def redis_server(url: str) -> RedisServer:
         if key not in _SERVERS:
             _SERVERS[key] = RedisServer(url)
         return _SERVERS[key]
+
+
+def or_none(command: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what *command* of a client gives, and ``None`` where another program gave the key another type."""
+    from redis.exceptions import ResponseError
+
+    try:
+        return command(*arguments)
+    except ResponseError as error:
+        if is_other_type(error):
+            return None
+        raise
+
+
+def is_other_type(error: Exception) -> bool:
+    """Return whether *error* says that a key has another type."""
+    return str(error).rpartition("caused error: ")[2].startswith("WRONGTYPE")
 
 
 def _client(url: str) -> Client:

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from .home_key import HomeKey, place_of
-from .redis_server import RedisServer
+from .redis_server import RedisServer, is_other_type, or_none
 from .store import MOST_ITEMS, HotValue, Kind, OnProblem, require_room, unsaid
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class RedisStore:
             except WatchError:
                 continue
             except ResponseError as error:
-                if not _is_other_type(error):
+                if not is_other_type(error):
                     raise
                 self._drop_other_types(client, session)
             else:
@@ -158,14 +158,14 @@ class RedisStore:
         if value.kind == "context":
             there = alive.get(value.name)
         else:
-            data = _or_none(pipe.get, self._key.tool(value.session, value.name))
+            data = or_none(pipe.get, self._key.tool(value.session, value.name))
             there = self._opened(value.session, "tool", value.name, data) if isinstance(data, bytes) else None
         return there is None or there.written < value.written
 
     def _one(self, client: Client, session: str, kind: Kind, name: str) -> Any:
         if kind == "tool":
-            return _or_none(client.get, self._key.tool(session, name))
-        return _or_none(client.hget, self._key.context(session), _bytes(name))
+            return or_none(client.get, self._key.tool(session, name))
+        return or_none(client.hget, self._key.context(session), _bytes(name))
 
     def _of_sessions(self, client: Client, sessions: Sequence[str], now: float) -> list[HotValue | None]:
         with client.pipeline(transaction=False) as pipe:
@@ -230,9 +230,9 @@ class RedisStore:
     def _drop(self, client: Client, session: str, name: str) -> None:
         context, tools = self._key.context(session), self._key.tools(session)
         if not name:
-            names = _or_none(client.zrange, tools, 0, -1) or ()
+            names = or_none(client.zrange, tools, 0, -1) or ()
             client.delete(context, tools, *(self._key.tool(session, _text(one)) for one in names))
-        elif _or_none(client.hdel, context, _bytes(name)) is None:
+        elif or_none(client.hdel, context, _bytes(name)) is None:
             client.delete(context)
 
     def _drop_other_types(self, client: Client, session: str) -> None:
@@ -298,7 +298,7 @@ def _answers(pipe: Client) -> list[Any]:
     """Return what the queued commands gave, and ``None`` for a key of another type."""
     answers = pipe.execute(raise_on_error=False)
     for answer in answers:
-        if isinstance(answer, Exception) and not _is_other_type(answer):
+        if isinstance(answer, Exception) and not is_other_type(answer):
             raise answer
     return [None if isinstance(answer, Exception) else answer for answer in answers]
 
@@ -309,19 +309,3 @@ def _give_back(pipe: Client) -> None:
         pipe.connection.disconnect()
         pipe.watching = False
     pipe.reset()
-
-
-def _or_none(command: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what *command* gives, and ``None`` for a key of another type."""
-    from redis.exceptions import ResponseError
-
-    try:
-        return command(*arguments)
-    except ResponseError as error:
-        if _is_other_type(error):
-            return None
-        raise
-
-
-def _is_other_type(error: Exception) -> bool:
-    return str(error).rpartition("caused error: ")[2].startswith("WRONGTYPE")

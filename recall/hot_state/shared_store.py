@@ -224,6 +224,9 @@ class SharedStore:
             self._problem = ""
             return work(self._file)
         server = redis_server(url)  # loading the client is no waiting for the server
+        if key is not None and key.owed and writes:  # a prompt has no time for a look at every key of a large server
+            self._pay(RedisStore(server, key), key)
+            key = self._key.get() or key
         with within(limit_s) if limit_s else nullcontext():
             key = key or ensure_key(self._home)
             store = RedisStore(server, key)

@@ -14,6 +14,7 @@ from agent_home.outputs.store import store_output
 from recall.hot_state import drop_hot_state
 from recall.hot_state.home_key import HomeKey, ensure_key, read_key
 from recall.hot_state.output_pointers import drop_pointers, output_pointer, point_to
+from recall.hot_state.redis_server import redis_server
 from tests.own_redis import OwnRedis
 
 
@@ -86,6 +87,7 @@ def test_nobody_else_writes_a_reference(home: Home, stored: StoredOutput, own_re
     client.delete(key.output(stored.id))
     client.rpush(key.output(stored.id), "another type")
     assert output_pointer(home, stored.id) is None
+    assert redis_server(own_redis.url).backoff.wait_s == 0
 
 
 def test_without_an_address_nothing_is_asked(home: Home, now: datetime, tmp_path: Path) -> None:

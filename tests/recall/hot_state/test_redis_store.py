@@ -18,10 +18,13 @@ from recall.hot_state.store import HotValue
 from recall.servers import REDIS_VARIABLE
 from tests.own_redis import OwnRedis
 
+from .conftest import patient
+
 
 @pytest.fixture
 def client(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> redis.Redis:
     monkeypatch.setenv(REDIS_VARIABLE, redis_url)
+    patient(monkeypatch)
     return redis.Redis.from_url(redis_url)
 
 
@@ -150,9 +153,13 @@ def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_red
     said: list[str] = []
     began = time.perf_counter()
     assert state.items_of(["s1"], said.append) == []
-    assert time.perf_counter() - began < 0.5
+    assert time.perf_counter() - began < 0.9
     assert said
-    own_redis.asked_again()
+    for _ in range(50):  # the server is busy with its answer for a while
+        own_redis.asked_again()
+        if state.get_context("s2"):
+            break
+        time.sleep(0.1)
     assert state.get_context("s2") == {"a": 1}
     client.delete(key.context("s1"))
 

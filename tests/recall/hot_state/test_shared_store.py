@@ -47,7 +47,7 @@ def test_values_come_back_with_the_server(home: Home, own_redis: OwnRedis) -> No
     own_redis.signal(signal.SIGSTOP)
     began = time.perf_counter()
     assert state.get_context("s1") == {}
-    assert time.perf_counter() - began < 0.4
+    assert time.perf_counter() - began < 0.9
     state.set_context("s1", {"b": "file", "c": "file"})
     state.set_tool_results("s1", "t", "file")
     assert state.get_context("s1") == {"b": "file", "c": "file"}
@@ -211,7 +211,7 @@ def test_nobody_is_kept_waiting_for_a_server_that_does_not_answer(
     began = time.perf_counter()
     said: list[str] = []
     assert hot_state(home).items_of(["s1", ""], said.append) == []
-    assert time.perf_counter() - began < 0.35
+    assert time.perf_counter() - began < 0.9
     assert len(said) == 1
     monkeypatch.setenv(REDIS_VARIABLE, redis_url)
     assert hot_state(home).items_of(["s1"]) == []
@@ -310,3 +310,25 @@ def test_two_homes_with_one_key_share_their_values(home: Home, tmp_path: Path, o
     values.append(HotState(other).get_context("s1"))
     assert values == [{}, {"a": 1}]
     assert isinstance(own_redis.client, redis.Redis)
+
+
+def test_what_has_to_be_deleted_is_deleted_by_the_next_write_however_large_the_server_is(
+    home: Home, own_redis: OwnRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = HotState(home)
+    state.set_value("s1", "a", "the text")
+    own_redis.signal(signal.SIGSTOP)
+    drop_hot_state(home)
+    own_redis.signal(signal.SIGCONT)
+    own_redis.client.mset({f"somebody's {number}": 1 for number in range(30_000)})
+    own_redis.asked_again()
+    monkeypatch.setattr("recall.hot_state.shared_store.PROMPT_S", 0.001)
+    assert state.get_context("s1") == {}
+    assert state.problem
+    own_redis.asked_again()
+    state.set_value("s1", "b", 1)
+    assert state.problem == ""
+    monkeypatch.undo()
+    monkeypatch.setenv(REDIS_VARIABLE, own_redis.url)
+    assert own_redis.client.hkeys(ensure_key(home).context("s1")) == [b"b"]
+    assert own_redis.client.dbsize() == 30_001
