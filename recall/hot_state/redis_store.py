@@ -22,6 +22,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
+from ..servers import ServerUnavailable
 from .home_key import HomeKey, place_of
 from .redis_server import RedisServer, is_other_type, or_none
 from .store import MOST_ITEMS, HotValue, Kind, OnProblem, require_room, unsaid
@@ -33,8 +34,8 @@ __all__ = ["RedisStore"]
 
 #: Times that a writer begins again because others wrote the same session.
 _MOST_TRIES = 100
-#: Keys of one step of a scan, and bytes of a value that can be ours.
-_SCANNED, _MOST_BYTES = 1000, 1 << 20
+#: Keys of one step of a scan, steps of a scan, and bytes of a value that can be ours.
+_SCANNED, _MOST_STEPS, _MOST_BYTES = 1000, 1_000_000, 1 << 20
 #: Contexts, and results of tools, that are read in one step.
 _BATCH = 100
 Item = TypeVar("Item")
@@ -221,11 +222,12 @@ class RedisStore:
     def _scanned(self, what: str) -> Iterator[list[bytes]]:
         """Yield the keys of the home that begin with *what*. A key may come twice."""
         cursor, pattern = 0, f"{self._key.prefix}:{what}*"
-        while True:
+        for _ in range(_MOST_STEPS):
             cursor, keys = self._server.run(partial(_scan_step, cursor=cursor, pattern=pattern))
             yield keys
             if cursor == 0:
                 return
+        raise ServerUnavailable("Redis", self._server.url, "its list of keys has no end")
 
     def _drop(self, client: Client, session: str, name: str) -> None:
         context, tools = self._key.context(session), self._key.tools(session)
