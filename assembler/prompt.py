@@ -571,7 +571,10 @@ def _working_context_part(builder: _PromptBuilder, tokens: int) -> str:
     """Return what the session keeps for now, in at most *tokens*."""
     request = builder.request
     try:
-        text = working_context(builder.home, request.session, request.audience, tokens, builder.count)
+        text = working_context(
+            builder.home, request.session, request.audience, tokens, builder.count,
+            on_problem=lambda problem: builder.degraded.append(f"working context: {problem}"),
+        )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - SQLite's errors share no class with those of a file; the prompt is made
         builder.degraded.append(f"the working context cannot be read: {' '.join(str(error).split())}")
         return ""

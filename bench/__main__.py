@@ -27,6 +27,7 @@ PARTS = {
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
     "outputs": ("bench.outputs.__main__", []),
+    "hot-state": ("bench.hot_state.__main__", []),
     "durability": ("bench.durability", []),
     "nightly": ("bench.nightly", []),
     "adversarial": ("bench.adversarial", []),

@@ -218,7 +218,7 @@ def forget(
         redact_waiting(home, lambda path, text: redacted(path, text, target))
         dropped = drop_outputs(home, target)  # before their records get other names
         _commit_tracked(home, erase(home, target), target, actor)
-        drop_hot_state(home)
+        hot_state = drop_hot_state(home)
         # what is forgotten has marks in place of personal data, and an original does not have the marks
         drop_originals(home, {turn.source for turn in plan.turns if turn.passages})
     say("rebuilding the index")
@@ -238,7 +238,7 @@ def forget(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
         warnings=(
             *notes, *_left_uncommitted(home, done), *done.waiting, *_not_here(plan), *_out_of_reach(home),
-            *_shared_by_others(home, before), *_in_backups(home, before), *_dropped(dropped),
+            *_shared_by_others(home, before), *_in_backups(home, before), *_dropped(dropped), *hot_state,
         ),
     )  # fmt: skip
 

@@ -25,6 +25,7 @@ from agent_home.store.gateway import prepare, transaction
 from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
+from recall.hot_state.output_pointers import drop_pointers
 
 from . import interrupted_night
 from .close import close_all, read_unread, unclosed
@@ -118,6 +119,8 @@ def _prune(context: _StepContext, result: NightlyRun) -> None:
     days = context.settings.outputs_days
     if days > 0:
         done = prune(context.home, now=context.now, keep_days=days, apply=context.apply)
+        if context.apply:
+            drop_pointers(context.home, done.ids)
         result.pruned = done.ids
 
 

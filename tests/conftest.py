@@ -17,7 +17,9 @@ from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.screening import verdicts
 from bench.measure import servers
+from recall.servers import DATABASE_VARIABLE, REDIS_VARIABLE
 from tests.doomed import ForkServer
+from tests.own_redis import OwnRedis
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 #: Memory file system that temporary folders go to when it has this much room: most of a test's time is ``fsync``.
@@ -80,14 +82,15 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_git_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set up git without any user configuration, and remove the home from the environment."""
+    """Set up git without any user configuration, and remove the home and its servers from the environment."""
     _configure_git(monkeypatch)
 
 
 def _configure_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.delenv("AGENT_HOME", raising=False)
+    for name in ("AGENT_HOME", DATABASE_VARIABLE, REDIS_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)
@@ -178,3 +181,13 @@ def new_database_url(postgresql_url: str) -> str:
 def redis_url(servers_folder: Path) -> str:
     """Address of the run's Redis server. Each test uses keys of its own."""
     return servers.redis(servers_folder)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnRedis]:
+    """A Redis server that this test may end, and that every home uses."""
+    server = OwnRedis(tmp_path / "r", servers.redis(tmp_path / "r"))
+    monkeypatch.setenv(REDIS_VARIABLE, server.url)
+    yield server
+    if (server.folder / "redis.pid").exists():
+        server.end()

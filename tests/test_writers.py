@@ -95,7 +95,11 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "the embedding model's cache, which is no part of a home",
         {"folder.rename", "shutil.rmtree", "temporary.rename"},
     ),
-    "recall.hot_state": ("a damaged or forgotten hot state, over within the hour", {"?.unlink", "path.unlink"}),
+    "recall.hot_state.shared_store": (
+        "a forgotten hot state, and the mark of an outage",
+        {"path.unlink", "self._outage.unlink"},
+    ),
+    "recall.hot_state.sqlite_store": ("a damaged hot state, over within the hour", {"?.unlink", "path.unlink"}),
     "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
     "recall.index.sqlite.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
     "recall.index.sqlite.schema": (
@@ -180,6 +184,7 @@ STORERS = {
     "agent_home.consent.settings_in_effect": "a copy of a rule file that a person agreed to, machine state",
     "recall.index.store_choice": "forgets where this machine keeps the index of a home, machine state",
     "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
+    "recall.hot_state.shared_store": "since when Redis does not answer, machine state",
     "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
     "agent_home.screening.private_folders": "git's own list of ignored files, once, with the lock held",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",

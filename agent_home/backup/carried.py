@@ -83,6 +83,8 @@ LEFT_OUT: Mapping[str, str] = {
     "decided.json": "decisions of the last day, so that they can be undone",
     "entry-events.json": "computed again",
     "hosts.json": "which settings of chat hosts name this folder. Run `memory install` for the new one",
+    "hot-state-key.json": "the key of the hot state in Redis. Another folder makes one of its own",
+    "hot-state-outage.json": "since when Redis does not answer",
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",
     "last-prompts.json": "computed again",

@@ -436,7 +436,8 @@ class AgentHome:
         Returns:
             ``hot_state``: the working context of the session by name; ``semantic_context``: the passages of all memory
             that best fit, best first, each with ``message``, ``score``, ``timestamp``, ``source`` and ``layer``;
-            ``retrieval_strategy``: ``l1-l2-hybrid``, or ``l1-l2-lexical`` while vectors are missing; ``degraded``: why.
+            ``retrieval_strategy``: ``l1-l2-hybrid``, or ``l1-l2-lexical`` while vectors are missing; ``degraded``: why,
+            and what the working context does without.
 
         Raises:
             ValueError: *memory_depth* is below 1.
@@ -446,11 +447,13 @@ class AgentHome:
         if memory_depth < 1:
             raise ValueError(f"memory_depth is {memory_depth}. Give a number from 1 on")
         found = self.semantic_store.retrieve_memory(query, memory_depth * 2)
+        said: list[str] = []
+        kept = self.hot_state.items(session_id, said.append)
         return {
-            "hot_state": self.hot_state.get_context(session_id),
+            "hot_state": {item.name: item.value for item in kept if item.kind == "context"},
             "semantic_context": [as_message(hit) for hit in found.hits],
             "retrieval_strategy": "l1-l2-lexical" if found.degraded else "l1-l2-hybrid",
-            "degraded": list(found.degraded),
+            "degraded": [*found.degraded, *said],
         }
 
     def commit_execution(

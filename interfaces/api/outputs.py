@@ -8,14 +8,33 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
 from agent_home.events.recording import record_event
-from agent_home.outputs.reading import OutputFilter, find_output, output_chunk, output_content, outputs
+from agent_home.outputs.reading import (
+    NoSuchOutput,
+    OutputFilter,
+    find_output,
+    output_chunk,
+    output_content,
+    outputs,
+)
 from agent_home.outputs.store import OutputLabels, store_output
+from recall.servers import redis_url
 
 if TYPE_CHECKING:
     from agent_home.home import Home
     from agent_home.outputs.entry import StoredOutput
+    from recall.hot_state.output_pointers import OutputPointer
 
-__all__ = ["Outputs"]
+__all__ = ["OutputElsewhere", "Outputs"]
+
+
+class OutputElsewhere(NoSuchOutput):
+    """Another machine that serves the home has the output. *pointer* says what it holds."""
+
+    def __init__(self, pointer: OutputPointer) -> None:
+        super().__init__(pointer.id)
+        headline = pointer.summary.partition("\n")[0]
+        self.args = (f"{pointer.id} lies on another machine that serves this home: {headline}. Fetch it there",)
+        self.pointer = pointer
 
 
 class Outputs:
@@ -52,6 +71,7 @@ class Outputs:
             home, "output", session=stored.session, now=now, output=stored.id, tokens=stored.tokens,
             exit_code=stored.exit_code, redacted=stored.redacted,
         )  # fmt: skip
+        _point_to(home, stored)
         return stored
 
     def list(self, *, limit: int = 20, wanted: OutputFilter | None = None, **choice: str) -> list[StoredOutput]:
@@ -68,10 +88,17 @@ class Outputs:
         """Return the record of the output *name*, which may be the beginning or the last digits of one id.
 
         Raises:
-            NoSuchOutput: there is none, or there are several.
+            NoSuchOutput: there is none, or there are several. :class:`OutputElsewhere` if another machine has it.
             OutputDamaged: its record is damaged.
         """
-        return find_output(self._home(), name)
+        home = self._home()
+        try:
+            return find_output(home, name)
+        except NoSuchOutput as error:
+            pointer = _pointer(home, name)
+            if pointer is None:
+                raise
+            raise OutputElsewhere(pointer) from error
 
     def fetch(self, name: str, *, chunk: int | None = None) -> Iterator[bytes]:
         """Return the content of the output *name* part by part, or one *chunk* of it. The first is 0.
@@ -84,4 +111,22 @@ class Outputs:
         found = find_output(home, name)
         parts = output_content(home, found) if chunk is None else iter([output_chunk(home, found, chunk)])
         record_event(home, "fetch", session=found.session, output=found.id, chunk=chunk)
+        _point_to(home, found)
         return parts
+
+
+def _point_to(home: Home, output: StoredOutput) -> None:
+    """Let other machines that serve the home know of *output*."""
+    if redis_url():
+        from recall.hot_state.output_pointers import point_to
+
+        point_to(home, output)
+
+
+def _pointer(home: Home, name: str) -> OutputPointer | None:
+    """Return what another machine says of its output *name*."""
+    if not redis_url():
+        return None
+    from recall.hot_state.output_pointers import output_pointer
+
+    return output_pointer(home, name)

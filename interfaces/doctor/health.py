@@ -53,7 +53,7 @@ from .state_checks import (
     special_files_check,
     state_check,
 )
-from .stored import outputs_check
+from .stored import outputs_check, redis_check
 
 __all__ = ["Check", "examine", "remedy"]
 
@@ -88,6 +88,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("backup", lambda: _grown("backup", backup_check(home))),
         ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home(), _working_folder()))),
         ("outputs", lambda: _grown("outputs", outputs_check(home))),
+        ("redis", lambda: _grown("redis", redis_check(home))),
         ("originals", lambda: _grown("originals", originals_check(home, now))),
         ("closings", lambda: _closings(home)),
         ("transcripts", lambda: _transcripts(home)),

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from agent_home.home import Home
 from recall.errors import RecallError
+from recall.hot_state import redis_state
 from recall.index.migration import IndexCounts, index_counts
 from recall.index.postgresql.store import PostgresqlStore, live_generation
 from recall.index.reader import IndexUnreadable
 from recall.index.store import index_store
 from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.postgres.connections import connection
-from recall.servers import database_url, redis_url, without_password
+from recall.servers import database_url, without_password
 
 __all__ = ["IndexPlace", "StoresReport", "report_stores"]
 
@@ -57,8 +58,9 @@ def report_stores(home: Home, *, count: bool = False) -> StoresReport:
         store=index.store, address=index.address, namespace=index.namespace, server=index.server,
         passages=index.passages, pending=index.pending, counts=counts, moving_to=moving_namespace(home),
     )  # fmt: skip
-    url = redis_url()
-    hot = f"Redis at {without_password(url)}" if url else f"a file, {home.machine / 'hot-state.db'}"
+    redis = redis_state(home)
+    problems += [redis.problem] if redis.problem else []
+    hot = f"Redis at {redis.address}" if redis.address else f"a file, {home.machine / 'hot-state.db'}"
     return StoresReport(index=place, hot_state=hot, problems=tuple(problems))
 
 

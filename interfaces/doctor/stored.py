@@ -1,4 +1,4 @@
-"""Check what is stored outside of git and Markdown: outputs of tools and checkpoints."""
+"""Check what is stored outside of git and Markdown: outputs of tools, checkpoints, and hot state in Redis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_home.outputs.reading import check_outputs
 
 from ..counts import counted
 
-__all__ = ["outputs_check"]
+__all__ = ["outputs_check", "redis_check"]
 
 #: Bytes of contents that are compared with their digests, the newest first.
 _MOST_READ = 64 << 20
@@ -41,6 +41,22 @@ def outputs_check(home: Home) -> tuple[Literal["ok", "failed"], str]:
             f"delete the records there{unread}"
         )
     return "failed", ". ".join(problems)
+
+
+def redis_check(home: Home) -> tuple[Literal["ok", "info", "warning"], str]:
+    """Return whether the Redis server that is configured answers and takes writes, and since when it does not."""
+    from recall.hot_state import redis_state
+
+    found = redis_state(home)
+    owed = ". What was forgotten is deleted there before its next use" if found.owed else ""
+    if not found.address:
+        if found.used:
+            return "info", f"AGENT_HOME_REDIS_URL is not set, and this home has kept hot state in Redis{owed}"
+        return "ok", "not used. Hot state is kept in a file of this machine"
+    if found.problem:
+        since = f". It is so since {found.since}" if found.since else ""
+        return "warning", f"{found.problem}{since}. Meanwhile hot state is kept in a file of this machine{owed}"
+    return "ok", f"{found.address} answers in {found.ms:.1f} ms"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -17,10 +17,14 @@ from agent_home.errors import HomeError, Locked
 from agent_home.git import packing
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
+from agent_home.outputs.store import store_output
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from distill.close import close, unclosed
 from distill.nightly import distill_home
+from recall.hot_state.home_key import ensure_key
+from recall.hot_state.output_pointers import point_to
+from tests.own_redis import OwnRedis
 
 if TYPE_CHECKING:
     from .conftest import Talk
@@ -209,3 +213,14 @@ def test_a_run_that_cannot_pack_is_no_failed_run(busy: Home, now: datetime, monk
         done = distill_home(busy, now=now)
     assert done.failed == []
     assert done.packed.startswith("not packed: ")
+
+
+def test_references_to_old_outputs_leave_redis(home: Home, now: datetime, own_redis: OwnRedis) -> None:
+    old = store_output(home, [b"8 passed\n"], now=now - timedelta(days=60))
+    new = store_output(home, [b"9 passed\n"], now=now)
+    for output in (old, new):
+        point_to(home, output)
+    distill_home(home, now=now, apply=False)
+    assert own_redis.client.dbsize() == 2
+    distill_home(home, now=now, apply=True)
+    assert list(own_redis.client.scan_iter()) == [ensure_key(home).output(new.id).encode()]

@@ -27,6 +27,10 @@ def test_no_message_shows_a_password(address: str) -> None:
     assert "hunter2" not in without_password(address)
 
 
+def test_a_socket_is_shown_as_it_was_written() -> None:
+    assert without_password("unix:///run/redis.sock?password=hunter2&db=1") == "unix:///run/redis.sock"
+
+
 def test_each_failure_doubles_the_wait_up_to_a_minute() -> None:
     now = [0.0]
     backoff = Backoff(lambda: now[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import click
@@ -30,7 +31,8 @@ _SESSION = click.option("--session", default="", metavar="NAME", help="Session t
 def context() -> None:
     """Keep the working context of a session for an hour.
 
-    The prompt of the session shows it as its last part.
+    The prompt of the session shows it as its last part. It is kept in a file of this machine, or in the Redis server
+    that AGENT_HOME_REDIS_URL names.
     """
 
 
@@ -57,7 +59,10 @@ def set_(invocation: Invocation, key: str, value: str, session: str, ttl: float)
         parsed: Any = json.loads(value)
     except (ValueError, RecursionError):
         parsed = value
-    hot_state(invocation.home).set_value(session, key, parsed, ttl_s=ttl)
+    state = hot_state(invocation.home)
+    state.set_value(session, key, parsed, ttl_s=ttl)
+    if state.problem:
+        invocation.warn(state.problem)
     invocation.show({"key": key, "session": session, "ttl": ttl}, [f"kept: {key}"])
 
 
@@ -70,7 +75,8 @@ def get(click_context: click.Context, invocation: Invocation, key: str, session:
     """Print a value. The exit code is 1 when there is none, or when its time is over."""
     from recall.hot_state import hot_state
 
-    found = hot_state(invocation.home).get_context(session)
+    kept = hot_state(invocation.home).items(session, invocation.warn)
+    found = {item.name: item.value for item in kept if item.kind == "context"}
     if key not in found:
         invocation.warn(f"no value {key!r}. `memory context list` shows what is kept")
         click_context.exit(1)
@@ -98,10 +104,39 @@ def list_(invocation: Invocation, session: str, *, every: bool) -> None:
     """List what is kept, with the time that is left."""
     from recall.hot_state import hot_state
 
-    found = hot_state(invocation.home).items(None if every else session)
+    found = hot_state(invocation.home).items(None if every else session, invocation.warn)
     lines = [
         f"{f'[{item.session}] ' if every and item.session else ''}{item.name} = "
         f"{json.dumps(item.value, ensure_ascii=False)[:80]} ({item.left_s / 60:.0f} min left)"
         for item in found
     ]
     invocation.show({"items": [hot_item_answer(item) for item in found]}, lines or ["nothing is kept"])
+
+
+@context.command(
+    "key",
+    cls=Command,
+    examples=(
+        ("Print it, for another machine of the home", "memory context key"),
+        ("Use the one that the other machine printed", "memory context key --use"),
+    ),
+)
+@click.option("--use", is_flag=True, help="Read the key of another machine from standard input, and keep it.")
+@options
+def key(invocation: Invocation, *, use: bool) -> None:
+    """Print the key of this home's values in Redis.
+
+    Machines with the same key share the working context of a home. Each one makes a key of its own at the first use.
+    The key signs the values, so whoever has it can put values into prompts. Keep it as secret as the memory. With
+    --use, values under the earlier key are read no more.
+    """
+    from recall.hot_state import use_hot_state_key
+    from recall.hot_state.home_key import ensure_key
+
+    if use:
+        given = click.prompt("Key", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+        use_hot_state_key(invocation.home, given)
+        invocation.show({"kept": True}, ["kept: the key of the other machine"])
+    else:
+        made = ensure_key(invocation.home)
+        invocation.show_text({"key": made.secret}, made.secret)

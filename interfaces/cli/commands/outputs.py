@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -102,9 +103,11 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
     """Print an output, its summary or a part of it.
 
     The content is checked against the digest of what was stored. The beginning or the last digits of an ID are enough.
-    A terminal gets it without colours, and with what else it would obey as text. A pipe gets the bytes.
+    A terminal gets it without colours, and with what else it would obey as text. A pipe gets the bytes. For an hour,
+    --summary-only also shows what another machine of the home stored, if both use the same Redis server and key.
     """
     from ...api import AgentHome
+    from ...api.outputs import OutputElsewhere
 
     if number is None and "#" in name:  # as a hit of a search names it
         name, _, digits = name.partition("#")
@@ -112,7 +115,14 @@ def fetch(invocation: Invocation, name: str, summary_only: bool, number: int | N
     if summary_only and number is not None:
         raise click.UsageError("name --summary-only or --chunk, not both")
     agent = AgentHome(invocation.home, warn=invocation.warn)
-    found = agent.outputs.get(name)
+    try:
+        found = agent.outputs.get(name)
+    except OutputElsewhere as error:
+        if not summary_only:
+            raise
+        invocation.warn(f"{error.pointer.id} lies on another machine that serves this home")
+        invocation.show_text(asdict(error.pointer), error.pointer.summary)
+        return
     if summary_only:
         invocation.show_text(output_answer(found), found.summary)
         return
@@ -228,7 +238,9 @@ def prune(invocation: Invocation, keep_days: int, keep_entries: int | None, appl
     )
     if apply and done.ids:
         from agent_home.events.recording import record_event
+        from recall.hot_state.output_pointers import drop_pointers
 
+        drop_pointers(invocation.home, done.ids)
         record_event(invocation.home, "prune", now=invocation.moment, outputs=len(done.ids), ids=list(done.ids[:50]))
     verb = "dropped" if apply else "would drop"
     lines = [f"{verb} {len(done.ids)} outputs, {_megabytes(done.bytes)}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from datetime import datetime
 
 from agent_home.home import Home
@@ -10,6 +11,7 @@ from agent_home.outputs.reading import output_content, outputs
 from agent_home.outputs.store import store_output
 from distill.forget import forget
 from recall.hot_state import hot_state
+from tests.own_redis import OwnRedis
 
 LINE = "the zanzibarite harbour opens at six\n"
 
@@ -39,3 +41,18 @@ def test_an_output_that_is_named_goes_with_its_content(home: Home, now: datetime
     assert not blob_path(home, long.digest).exists()
     assert [output.id for output in outputs(home)] == [short.id]
     assert not any("forgotten" in path.name for path in (home.root / "outputs").rglob("*"))
+
+
+def test_a_forgotten_text_leaves_redis_now_or_before_it_is_read(home: Home, now: datetime, own_redis: OwnRedis) -> None:
+    state = hot_state(home)
+    state.set_value("s1", "task", LINE.strip())
+    assert forget(home, "zanzibarite harbour", now=now).warnings == ()
+    assert own_redis.client.dbsize() == 0
+    state.set_value("s1", "task", "the turquoise walrus")
+    own_redis.signal(signal.SIGSTOP)
+    (said,) = forget(home, "turquoise walrus", now=now).warnings
+    assert "is deleted before it is read again" in said
+    own_redis.signal(signal.SIGCONT)
+    own_redis.asked_again()
+    assert state.items() == []
+    assert own_redis.client.dbsize() == 0

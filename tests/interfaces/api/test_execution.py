@@ -11,6 +11,7 @@ import pytest
 from agent_home.events.recording import EventRefused
 from agent_home.store import transcript
 from interfaces.api import AgentHome
+from tests.own_redis import OwnRedis
 
 STEP: dict[str, Any] = {
     "prompt": "Check why the kestrel engine overheats",
@@ -37,6 +38,19 @@ def test_what_was_committed_is_retrieved_for_the_next_step(agent: AgentHome, now
     assert logged.details == {
         "model": "local", "timestamp": now.isoformat(), "tools": ["sensor"], "outputs": [row["output_id"]],
     }  # fmt: skip
+
+
+def test_the_next_step_says_that_the_server_of_hot_state_is_away(agent: AgentHome, own_redis: OwnRedis) -> None:
+    agent.hot_state.set_context("s1", {"task": "the engine"})
+    agent.hot_state.set_tool_results("s1", "sensor", 97)
+    found = agent.retrieve_for_inference("s1", "kestrel engine")
+    assert found["hot_state"] == {"task": "the engine"}
+    before = found["degraded"]
+    own_redis.end()
+    found = agent.retrieve_for_inference("s1", "kestrel engine")
+    assert found["hot_state"] == {}
+    assert [line for line in found["degraded"] if line not in before] == [agent.hot_state.problem]
+    assert "does not answer" in agent.hot_state.problem
 
 
 def test_a_step_may_use_several_tools_or_none(agent: AgentHome, now: datetime) -> None:

@@ -13,7 +13,10 @@ from agent_home.outputs.blobs import blob_path
 from agent_home.outputs.entry import StoredOutput, record_path
 from agent_home.outputs.store import store_output
 from interfaces.doctor.health import examine
-from interfaces.doctor.stored import outputs_check
+from interfaces.doctor.stored import outputs_check, redis_check
+from recall.hot_state import drop_hot_state, hot_state
+from recall.servers import REDIS_VARIABLE
+from tests.own_redis import OwnRedis
 
 LOG = b"".join(f"step {number}: compiled the harbour crane module\n".encode() for number in range(900))
 
@@ -61,3 +64,29 @@ def test_a_content_beyond_what_is_read_must_be_there(
     assert "0 MB of them not read" in outputs_check(home)[1]
     blob_path(home, stored.digest).unlink()
     assert outputs_check(home)[0] == "failed"
+
+
+def test_the_redis_server_is_named_with_what_is_wrong(
+    home: Home, now: datetime, own_redis: OwnRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, detail = redis_check(home)
+    assert (status, detail.partition(" answers in ")[0]) == ("ok", own_redis.url)
+    hot_state(home).set_value("s1", "a", 1)
+    assert redis_check(home)[0] == "ok"
+    own_redis.client.config_set("maxmemory", 1)
+    assert "its memory is full" in redis_check(home)[1]
+    monkeypatch.setenv(REDIS_VARIABLE, own_redis.url + "?password=hunter2")
+    own_redis.end()
+    (check,) = [check for check in examine(home, now) if check.name == "redis"]
+    assert check.status == "warning"
+    assert f"{own_redis.url} does not answer" in check.detail
+    assert "It is so since 20" in check.detail
+    assert "hunter2" not in check.detail
+    drop_hot_state(home)
+    assert "What was forgotten is deleted there before its next use" in redis_check(home)[1]
+    monkeypatch.delenv(REDIS_VARIABLE)
+    assert redis_check(home)[0] == "info"
+
+
+def test_a_home_without_redis_is_in_order(home: Home) -> None:
+    assert redis_check(home) == ("ok", "not used. Hot state is kept in a file of this machine")

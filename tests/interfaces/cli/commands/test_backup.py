@@ -18,8 +18,11 @@ from agent_home.documents.entry import Entry
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
 from interfaces.cli import cli
+from recall.hot_state import hot_state
+from recall.servers import REDIS_VARIABLE
 from tests.conftest import NOW
 from tests.interfaces.service.running_service import MEMORY, environment
+from tests.own_redis import OwnRedis
 from tests.sharing import ORION, put, run_git
 
 CHAT = "".join(
@@ -211,3 +214,19 @@ def test_a_damaged_repository_is_named_with_exit_code_1(home: Home, tmp_path: Pa
     assert f"{ORION}/.git is not in the backup" in error
     run("restore-home", tmp_path / "backup", tmp_path / "new")
     assert (tmp_path / "new" / ORION / "PRODUCT.md").is_file()
+
+
+def test_what_is_in_redis_comes_back_with_the_home(home: Home, tmp_path: Path, own_redis: OwnRedis) -> None:
+    hot_state(home).set_context("s1", {"task": "x"})
+    hot_state(home).set_tool_results("s1", "pytest", {"failed": 2})
+    run("backup", tmp_path / "disk", "--home", home.root)
+    hot_state(home).set_value("s1", "task", "later")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(REDIS_VARIABLE)
+        run("restore-home", tmp_path / "disk", tmp_path / "again")
+        assert hot_state(Home(tmp_path / "again")).get_context("s1") == {"task": "x"}
+    again = Home(tmp_path / "again")
+    assert hot_state(again).get_context("s1") == {"task": "x"}
+    assert hot_state(again).get_tool_results("s1", "pytest") == {"failed": 2}
+    assert hot_state(home).get_context("s1") == {"task": "later"}
+    assert len({key.split(b":")[1] for key in own_redis.client.scan_iter()}) == 2

@@ -7,17 +7,21 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from agent_home.outputs.entry import OUTPUT_TYPES
+from interfaces.cli import cli
 from interfaces.cli.commands.outputs import TYPES
 from tests.interfaces.service.running_service import MEMORY, environment
+from tests.own_redis import OwnRedis
 
 RUN = "".join(f"tests/test_{n}.py::test_{n} PASSED\n" for n in range(900)) + (
     "=== short test summary info ===\nFAILED tests/test_auth.py::test_login - assert 1 == 2\n"
@@ -144,3 +148,41 @@ def test_damaged_records_are_counted_beside_the_list(home: Home) -> None:
         )  # fmt: skip
         assert done.stderr.decode() == "memory: 2 records are damaged: memory doctor\n"
         assert json.loads(done.stdout)["damaged"] == 2
+
+
+def run(home: Path, *words: str, code: int = 0) -> Result:
+    """Run the program in this process."""
+    done = CliRunner().invoke(cli, [*words, "--home", str(home)])
+    assert done.exit_code == code, (words, done.output)
+    return done
+
+
+def test_another_machine_shows_the_summary_until_the_output_is_pruned(
+    home: Home, own_redis: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "8 passed, 1 failed (test_total)\n" + "a line of the log\n" * 2000
+    (tmp_path / "log.txt").write_text(text)
+    name = json.loads(run(home.root, "log", "--file", str(tmp_path / "log.txt"), "--json").stdout)["id"]
+    summary = run(home.root, "fetch", name, "--summary-only").stdout
+    key = run(home.root, "context", "key").stdout
+    there = tmp_path / "there"
+    shutil.copytree(home.root, there)
+    shutil.rmtree(there / "outputs")
+
+    def elsewhere(*words: str, code: int = 0, given: str = "") -> Result:
+        with monkeypatch.context() as patch:
+            patch.setenv("AGENT_HOME_STATE", str(tmp_path / "state there"))
+            done = CliRunner().invoke(cli, [*words, "--home", str(there)], input=given)
+        assert done.exit_code == code, done.output
+        return done
+
+    assert "`memory list`" in elsewhere("fetch", name, code=2).stderr
+    elsewhere("context", "key", "--use", given=key)
+    shown = elsewhere("fetch", name, "--summary-only")
+    assert shown.stdout == summary
+    assert "another machine" in shown.stderr
+    assert json.loads(elsewhere("fetch", name, "--summary-only", "--json").stdout)["id"] == name
+    assert "Fetch it there" in elsewhere("fetch", name, code=2).stderr
+    run(home.root, "prune", "--keep-entries", "0", "--apply")
+    assert "`memory list`" in elsewhere("fetch", name, "--summary-only", code=2).stderr
+    assert own_redis.client.dbsize() == 0

@@ -1,0 +1,1 @@
+"""Measurements of hot state in a file of the machine and in Redis."""
