@@ -21,7 +21,7 @@ from pathlib import Path
 from . import storage
 from .errors import MachineKeyUnusable
 
-__all__ = ["key_path", "machine_key", "sign", "state_folder", "verify"]
+__all__ = ["adopt_key", "key_path", "machine_key", "sign", "state_folder", "verify"]
 
 #: Size of the key and of the digest.
 _BYTES = 32
@@ -62,6 +62,29 @@ def machine_key(folder: Path | None = None) -> bytes:
             path, f"cannot be made ({error.strerror or error}). Make its folder writable"
         ) from error
     return known
+
+
+def adopt_key(key: bytes, folder: Path | None = None) -> bool:
+    """Make *key* the key of this machine and user where there is none. Return whether it is theirs now.
+
+    The hosts of a fleet share one key, so that what one of them signed counts for the others.
+
+    Raises:
+        MachineKeyUnusable: see :func:`machine_key`, or *key* has another size.
+    """
+    path = key_path(folder)
+    if len(key) != _BYTES:
+        raise MachineKeyUnusable(path, f"would get {len(key)} bytes and a key has {_BYTES}. Name another one")
+    from .lock import hold
+
+    try:
+        storage.make_folder(path.parent)
+        with hold(path.with_name(f"{_NAME}.lock")):
+            return (_read(path) or _written(path, key)) == key
+    except OSError as error:
+        raise MachineKeyUnusable(
+            path, f"cannot be made ({error.strerror or error}). Make its folder writable"
+        ) from error
 
 
 def sign(purpose: str, data: bytes, *, folder: Path | None = None) -> str:
@@ -120,7 +143,10 @@ def _read(path: Path) -> bytes | None:
 
 def _made(path: Path) -> bytes:
     """Write a new key. The caller holds the lock beside it."""
-    key = secrets.token_bytes(_BYTES)
+    return _written(path, secrets.token_bytes(_BYTES))
+
+
+def _written(path: Path, key: bytes) -> bytes:
     staged = path.with_name(f"{_NAME}.tmp")
     storage.stage(staged, key)
     storage.replace(staged, path)

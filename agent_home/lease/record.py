@@ -20,6 +20,7 @@ from .host_clock import boot, elapsed
 __all__ = [
     "HostSession",
     "Lease",
+    "LeaseState",
     "forget_lease",
     "read_lease",
     "read_session",

@@ -19,7 +19,7 @@ from ..home import Home
 from ..lease.operation import await_operations
 from ..lease.publication import OBJECTS, home_refs, is_published, publish
 from ..lease.published import outbox_of
-from ..lease.record import Lease, forget_lease, read_lease, require_time, write_lease
+from ..lease.record import Lease, LeaseState, forget_lease, read_lease, require_time, write_lease
 from ..lease.remote import make_outbox, remote_refs
 from ..lease.state_commit import STATE_REF
 from ..lock import hold
@@ -94,13 +94,13 @@ def resume(home: Home) -> None:
     Raises:
         NotHeld: this host has no lease of the home.
     """
-    _set_state(home, "held")
+    _change_state(home, "draining", "held")
 
 
 def mark_left(home: Home) -> None:
     """Let *home* be written no more here, because another host has it."""
     with suppress(NotHeld):
-        _set_state(home, "left")
+        _change_state(home, "", "left")
 
 
 def remove_copy(home: Home, aside: Path, *, now: datetime) -> Path | None:
@@ -143,9 +143,11 @@ def _is_clean(home: Home) -> bool:
     return False
 
 
-def _set_state(home: Home, state: str) -> None:
+def _change_state(home: Home, before: str, after: LeaseState) -> None:
+    """Give the lease the state *after*, if it has the state *before*. An empty one is any."""
     with hold(home.lock):
         lease = read_lease(home)
         if lease is None:
             raise NotHeld(f"{home.root} is no home of a fleet")
-        write_lease(home, lease.with_state("left" if state == "left" else "held"))
+        if before in {"", lease.state}:
+            write_lease(home, lease.with_state(after))
