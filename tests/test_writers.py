@@ -89,6 +89,11 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "git's folders of repositories in a home that is being made",
         {"made.rename", "made.unlink", "shutil.rmtree"},
     ),
+    "interfaces.fleet.hand_over": ("what a host has published of a home that leaves the fleet", {"shutil.rmtree"}),
+    "interfaces.fleet.take_over": (
+        "a home that arrived gets its place, and the folder in which it was built goes",
+        {"built.rename", "shutil.rmtree"},
+    ),
     "interfaces.promised_closings": (
         "promises that are a month old, and staged ones",
         {"path.unlink", "staged.unlink"},
@@ -152,6 +157,7 @@ PROCESSES = {
     "interfaces.frameworks.google_adk": "an event loop, which starts no process",
     "interfaces.frameworks.langgraph": "an event loop, which starts no process",
     "interfaces.frameworks.openai_agents": "an event loop, which starts no process",
+    "interfaces.fleet.worker": "an event loop, which starts no process",
     "interfaces.service.http.activity": "an event loop, which starts no process",
     "interfaces.service.forwarding.autostart": "the service, where [serve] allows it",
     "interfaces.service.http.session_endpoints": "an event loop, which starts no process",
@@ -508,6 +514,7 @@ READERS = {
     "agent_home.git.leftovers": "the system's list of processes",
     "agent_home.screening.ruleset": "the program's own rule files",
     "agent_home.screening.scan.archives": "an archive that is in memory",
+    "interfaces.fleet.queue": "the queue in PostgreSQL, which is no file",
     "recall.embedding.embedder": "the embedding model's cache, which is no part of a home",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
     "recall.evaluation.comparison": "a file of results that a person names",

@@ -41,7 +41,7 @@ Act = Callable[[Registry], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """How a host works: seconds between two looks, and seconds that a move waits for what runs in a home."""
+    """Options of a host: seconds between two looks, and seconds that a move waits for what runs in a home."""
 
     poll_s: float = 2.0
     drain_s: float = 600.0
@@ -50,7 +50,7 @@ class HostOptions:
 
 
 def run_host(folder: HostFolder, url: str, stop: threading.Event, options: HostOptions) -> None:
-    """Be the host of *folder* until *stop* is set. A host that loses its session begins a new life.
+    """Run the host of *folder* until *stop* is set. A host that loses its session begins a new life.
 
     Its homes stay its own until its session ends, so a process that is started again soon goes on with them.
 
@@ -75,7 +75,7 @@ def run_host(folder: HostFolder, url: str, stop: threading.Event, options: HostO
 
 
 def _begun(folder: HostFolder, identity: HostIdentity, url: str, stop: threading.Event) -> KeptSession | None:
-    """Begin the session. An earlier life of this host may have one, whose end is waited for."""
+    """Return the session, once it began. An earlier life of this host may have one, whose end is waited for."""
     until = elapsed() + 2 * identity.lease_s
     while True:
         session = KeptSession(folder, identity, url)

@@ -37,7 +37,7 @@ class KeptSession:
         self.problem = ""
 
     def begin(self) -> None:
-        """Begin the session, and keep it.
+        """Start the session, and keep it.
 
         Raises:
             HostNameTaken: another life of a host of that name has a session.
@@ -53,7 +53,7 @@ class KeptSession:
         self._thread.start()
 
     def end(self) -> None:
-        """Renew no more. The writes of this host stop when the session ends, unless it begins again before."""
+        """Stop renewing. The writes of this host stop when the session ends, unless it begins again before."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()

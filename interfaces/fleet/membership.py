@@ -1,4 +1,4 @@
-"""Who belongs to a fleet: hosts that join it, and homes that are added to it or leave it."""
+"""Members of a fleet: hosts that join it, and homes that are added to it or leave it."""
 
 from __future__ import annotations
 

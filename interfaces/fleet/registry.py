@@ -111,7 +111,7 @@ class Registry:
         return self._run(lambda conn: bool(conn.execute("SELECT 1 FROM fleet_key").fetchone()))
 
     def begin_session(self, host: str, incarnation: str, *, address: str, capacity: float, seconds: float) -> None:
-        """Begin or renew the session of *host*, for *seconds*.
+        """Start or extend the session of *host*, for *seconds*.
 
         Raises:
             HostNameTaken: another incarnation has a session that did not end.
@@ -134,7 +134,7 @@ class Registry:
         self._run(act)
 
     def renew(self, host: str, incarnation: str, seconds: float) -> dict[str, int] | None:
-        """Renew the session of *host*. Return the epochs of its leases by home, or ``None`` if it has no session."""
+        """Extend the session of *host*. Return the epochs of its leases by home, or ``None`` if it has no session."""
 
         def act(conn: Connection) -> dict[str, int] | None:
             found = conn.execute(
