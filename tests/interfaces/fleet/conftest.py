@@ -65,12 +65,12 @@ class Fleet:
     registry: Registry
     running: dict[str, RunningHost] = field(default_factory=dict)
 
-    def host(self, name: str, *, url: str = "", lease_s: float = LEASE_S) -> RunningHost:
+    def host(self, name: str, *, address: str = "", lease_s: float = LEASE_S) -> RunningHost:
         """Start a host, and wait until it has a session."""
         folder = HostFolder(self.place / name)
-        identity = HostIdentity(name=name, address=f"http://{name}:8080", lease_s=lease_s)
+        identity = HostIdentity(name=name, address=address or f"http://{name}:8080", lease_s=lease_s)
         join(self.registry, folder, identity)
-        host = RunningHost(folder, folder.identity(), url or self.url).start()
+        host = RunningHost(folder, folder.identity(), self.url).start()
         self.running[name] = host
         until(host.looked.is_set, f"{name} began")
         return host
