@@ -8,6 +8,7 @@ second one from waiting.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,16 @@ from recall.postgres.connections import Connection, OwnConnection, silence_optio
 if TYPE_CHECKING:
     import procrastinate
 
-__all__ = ["NIGHTLY", "QueueState", "defer_nightly", "empty_app", "prepare_queue", "queue_of", "queue_state"]
+__all__ = [
+    "NIGHTLY",
+    "QueueState",
+    "defer_again",
+    "defer_nightly",
+    "empty_app",
+    "prepare_queue",
+    "queue_of",
+    "queue_state",
+]
 
 #: The name of the task.
 NIGHTLY = "nightly"
@@ -92,6 +102,21 @@ def defer_nightly(url: str, homes: Iterable[str]) -> tuple[list[str], list[str]]
     return queued, known
 
 
+async def defer_again(app: procrastinate.App, home: str, tries: int, seconds: float) -> None:
+    """Queue the next try of a run after *seconds*, unless the next run of *home* waits already.
+
+    Each try is a job of its own. To put a job back, procrastinate would need the place in the queue that the next run
+    may have taken.
+    """
+    from procrastinate.exceptions import AlreadyEnqueued
+
+    task = app.configure_task(
+        NIGHTLY, lock=home, queueing_lock=home, queue=queue_of(home), schedule_in={"seconds": round(seconds)}
+    )
+    with suppress(AlreadyEnqueued):
+        await task.defer_async(home=home, tries=tries)
+
+
 def queue_state(url: str) -> QueueState:
     """Return how many runs wait, run, are done and failed, and what failed last.
 
@@ -127,7 +152,8 @@ def _state(conn: Connection) -> QueueState:
     )
     counts: dict[str, int] = dict(rows.fetchall())
     failed = conn.execute(
-        """SELECT j.lock, j.attempts, (SELECT max(at) FROM procrastinate_events e WHERE e.job_id = j.id)
+        """SELECT j.lock, coalesce((j.args->>'tries')::int, 0) + 1,
+               (SELECT max(at) FROM procrastinate_events e WHERE e.job_id = j.id)
            FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status = 'failed' ORDER BY j.id DESC LIMIT %s""",
         (NIGHTLY, _MOST_FAILED),
     )

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_home.clock import now
 from agent_home.errors import Locked, NotHeld
@@ -22,7 +22,7 @@ from agent_home.lease.record import seconds_left
 from ..nightly_run import maintain
 from .errors import FleetError
 from .host_folder import HostFolder, leases_in
-from .queue import NIGHTLY, empty_app, prepare_queue, queue_of
+from .queue import NIGHTLY, defer_again, empty_app, prepare_queue, queue_of
 
 if TYPE_CHECKING:
     import procrastinate
@@ -137,14 +137,18 @@ class _Worker:
 
     async def _requeue_stalled(self, app: procrastinate.App, homes: set[str]) -> None:
         """Put runs of dead workers back into the queue, if their home is here. Another host does so for its own."""
-        manager = app.job_manager
-        for job in await manager.get_stalled_jobs(
-            task_name=NIGHTLY, seconds_since_heartbeat=max(1, round(self._options.stalled_s))
-        ):
-            if job.lock in homes:
-                _log.warning("the worker that ran the home %s died. The run begins again", job.lock)
-                with suppress(Exception):  # another worker of this host was faster
-                    await manager.retry_job(job)
+        from procrastinate.exceptions import UniqueViolation
+        from procrastinate.jobs import Status
+
+        manager, seconds = app.job_manager, max(1, round(self._options.stalled_s))
+        for job in await manager.get_stalled_jobs(task_name=NIGHTLY, seconds_since_heartbeat=seconds):
+            if job.lock not in homes:
+                continue
+            try:
+                await manager.retry_job(job)
+            except UniqueViolation:  # the next run of the home waits already
+                await manager.finish_job(job, status=Status.ABORTED, delete_job=False)
+            _log.warning("the worker that ran the home %s died. The run begins again", job.lock)
 
     def _homes(self) -> list[str]:
         """Return the homes that this host may write now."""
@@ -155,9 +159,18 @@ class _Worker:
     def _app(self) -> procrastinate.App:
         app = empty_app(self._url, asynchronous=True)
 
-        @app.task(name=NIGHTLY, retry=_retries())
-        def nightly(home: str) -> None:
-            self._maintain(home)
+        @app.task(name=NIGHTLY)
+        async def nightly(home: str, tries: int = 0) -> None:
+            try:
+                await asyncio.to_thread(self._maintain, home)
+            except (NotHeld, Locked) as error:
+                _log.warning("%s. The run waits", error)
+                await defer_again(app, home, tries, _ELSEWHERE_S)
+            except Exception as error:
+                if tries + 1 >= _MOST_TRIES:
+                    raise
+                _log.warning("the home %s: %s", home, " ".join(str(error).split()))
+                await defer_again(app, home, tries + 1, min(_LONGEST_S, _FIRST_S * 4**tries))
 
         return app
 
@@ -185,21 +198,3 @@ class _Worker:
             if self._stop.is_set():
                 return
             await asyncio.sleep(min(0.1, seconds))
-
-
-def _retries() -> procrastinate.BaseRetryStrategy:
-    """Return when a run that failed is tried again."""
-    import procrastinate
-
-    class Retries(procrastinate.BaseRetryStrategy):
-        """Wait shortly for a home that is elsewhere or locked, and longer each time after another failure."""
-
-        def get_retry_decision(self, *, exception: BaseException, job: Any) -> procrastinate.RetryDecision | None:
-            """Return when to try again, or ``None`` for never."""
-            if isinstance(exception, NotHeld | Locked):
-                return procrastinate.RetryDecision(retry_in={"seconds": _ELSEWHERE_S})
-            if job.attempts + 1 >= _MOST_TRIES:
-                return None
-            return procrastinate.RetryDecision(retry_in={"seconds": min(_LONGEST_S, _FIRST_S * 4**job.attempts)})
-
-    return Retries()

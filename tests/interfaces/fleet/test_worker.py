@@ -116,12 +116,26 @@ def test_a_run_that_fails_is_tried_again_later_and_named_at_last(
 ) -> None:
     monkeypatch.setattr("interfaces.fleet.worker._FIRST_S", 0)
     monkeypatch.setattr("interfaces.fleet.worker._MOST_TRIES", 3)
+    monkeypatch.setattr("interfaces.fleet.worker._LONGEST_S", 0)
     held = one.home("ada")
     said(held)
     (held.root / MEMORY).write_bytes(b"\xff\xfe broken")
     defer_nightly(fleet.url, ["ada"])
-    assert once(one) == []
+    for _ in range(3):
+        assert once(one) == []
     state = queue_state(fleet.url)
-    assert (state.todo, state.failed) == (0, 1)
+    assert (state.todo, state.doing, state.failed) == (0, 0, 1)
     assert [row["home"] for row in state.failures] == ["ada"]
     assert state.failures[0]["attempts"] == 3
+
+
+def test_a_stalled_run_gives_way_to_the_next_one_that_waits(fleet: Fleet, one: RunningHost) -> None:
+    defer_nightly(fleet.url, ["ada"])
+    with psycopg.connect(fleet.url, autocommit=True) as conn:
+        worker = conn.execute("SELECT worker_id FROM procrastinate_register_worker_v1()").fetchone()
+        conn.execute("SELECT id FROM procrastinate_fetch_job_v2(ARRAY['home:ada'], %s)", worker)
+        conn.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+    assert defer_nightly(fleet.url, ["ada"]) == (["ada"], [])
+    assert once(one) == ["ada"]
+    state = queue_state(fleet.url)
+    assert (state.todo, state.doing, state.succeeded, state.failed) == (0, 0, 1, 0)
