@@ -89,6 +89,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "git's folders of repositories in a home that is being made",
         {"made.rename", "made.unlink", "shutil.rmtree"},
     ),
+    "interfaces.fleet.host": ("copies of homes that a killed process was deleting", {"shutil.rmtree"}),
     "interfaces.fleet.hand_over": ("what a host has published of a home that leaves the fleet", {"shutil.rmtree"}),
     "interfaces.fleet.take_over": (
         "a home that arrived gets its place, and the folder in which it was built goes",

@@ -9,10 +9,12 @@ it is until the home has merged it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from .. import storage
 from ..errors import HistoryError, NotHeld, NotPublished
 from ..git import history
 from ..git.client import home_client
@@ -29,7 +31,7 @@ from .published import (
     write_published,
 )
 from .record import Lease, require_time, write_lease
-from .remote import RefMove, make_outbox, push, remote_refs
+from .remote import FIRST_TIMEOUT_S, REMOTE_TIMEOUT_S, RefMove, make_outbox, push, remote_refs
 from .state_commit import STATE_REF, EpochRow, StateRefs
 from .state_tree import StateTree, write_state
 from .travelling import TravellingFile, edited_files, travelling_files
@@ -38,10 +40,13 @@ __all__ = ["OBJECTS", "home_refs", "is_published", "new_epoch_line", "pack_outbo
 
 #: From the folder of objects of the outbox to that of the home.
 OBJECTS = "../../../../../objects"
+_SHA1_DIGITS = 40
 #: Refs that people and clones have, and that no other host needs.
 _LEFT = ("refs/remotes/", "refs/stash", "refs/agent-home/", "refs/replace/")
 #: Publications after which what is no longer needed is removed from the outbox.
 _PACKED_AFTER = 200
+#: Bytes in a second that a remote takes at least.
+_SLOWEST_BYTES_PER_S = 100_000
 
 
 def publish(home: Home, lease: Lease, *, with_edits: bool = False) -> bool:
@@ -84,8 +89,16 @@ def home_refs(home: Home) -> StateRefs:
     rows = git.text("for-each-ref", "--format=%(objecttype) %(objectname) %(refname)").splitlines()
     split = (row.split(" ", 2) for row in rows)
     refs = {ref: name for kind, name, ref in split if kind == "commit" and not ref.startswith(_LEFT)}
-    form = "sha256" if any(len(name) > 40 for name in refs.values()) else "sha1"
-    return StateRefs(head=f"refs/heads/{history.branch(home.root)}", refs=refs, form=form)
+    form = "sha256" if any(len(name) > _SHA1_DIGITS for name in refs.values()) else "sha1"
+    return StateRefs(head=f"refs/heads/{_branch(home)}", refs=refs, form=form)
+
+
+def _branch(home: Home) -> str:
+    """Return the branch that memory is kept on, also while a person looks at another one."""
+    try:
+        return os.fsdecode(storage.read_state(home.machine / "branch")).strip()
+    except OSError:  # before the first write
+        return history.branch(home.root) or "main"
 
 
 def new_epoch_line(row: EpochRow) -> bytes:
@@ -121,7 +134,8 @@ def _publish(home: Home, lease: Lease, *, with_edits: bool) -> bool:
         commit=commit, tree=made, epoch=lease.epoch, refs=tree.refs.data().decode(), epochs=known.epochs,
         branch=known.branch, foreign=known.foreign, number=known.number + 1, files=tree.files,
     )  # fmt: skip
-    now = _send(home, lease, now, known.commit, tree.refs)
+    patience = FIRST_TIMEOUT_S if not known.commit else REMOTE_TIMEOUT_S + tree.new_bytes / _SLOWEST_BYTES_PER_S
+    now = _send(home, lease, now, known.commit, tree.refs, timeout_s=patience)
     if now.number >= _PACKED_AFTER:
         with suppress(HistoryError):
             pack_outbox(home)
@@ -143,7 +157,7 @@ def _tree(
     return tree
 
 
-def _send(home: Home, lease: Lease, now: Published, old: str, refs: StateRefs) -> Published:
+def _send(home: Home, lease: Lease, now: Published, old: str, refs: StateRefs, *, timeout_s: float) -> Published:
     """Move the ref of the state from *old* to the commit of *now*. Return *now* with what became of the branch.
 
     Raises:
@@ -156,7 +170,8 @@ def _send(home: Home, lease: Lease, now: Published, old: str, refs: StateRefs) -
     for _ in range(3):
         try:
             # All or nothing: a host that lost the home must not move the branch either.
-            push(outbox_of(home), lease.remote, [RefMove(ref=STATE_REF, old=old, new=now.commit), *branch])
+            moves = [RefMove(ref=STATE_REF, old=old, new=now.commit), *branch]
+            push(outbox_of(home), lease.remote, moves, timeout_s=timeout_s)
         except HistoryError as error:
             present = _present(home, lease, refs.head, error)
             state, memory = present.get(STATE_REF, ""), present.get(refs.head, "")

@@ -17,10 +17,19 @@ from ..errors import GitFailed
 from ..git.client import GitClient, fetching_client, home_client
 from .state_commit import STATE_REF
 
-__all__ = ["REMOTE_TIMEOUT_S", "RefMove", "borrow", "fetch_state", "make_outbox", "push", "remote_refs"]
+__all__ = [
+    "FIRST_TIMEOUT_S",
+    "REMOTE_TIMEOUT_S",
+    "RefMove",
+    "borrow",
+    "fetch_state",
+    "make_outbox",
+    "push",
+    "remote_refs",
+]
 
-#: Seconds for one exchange with the remote.
-REMOTE_TIMEOUT_S = 60.0
+#: Seconds for an exchange with the remote in which little is sent, and for one that brings a whole home.
+REMOTE_TIMEOUT_S, FIRST_TIMEOUT_S = 30.0, 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +77,13 @@ def fetch_state(folder: Path, address: str) -> str:
         HistoryError: the remote cannot be reached, has no state, or its objects are malformed.
     """
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
-    _client(folder).change(
+    _client(folder, FIRST_TIMEOUT_S).change(
         "fetch", *options, "--upload-pack=git-upload-pack", "--", address, f"+{STATE_REF}:{STATE_REF}"
     )
     return home_client(folder).text("rev-parse", "--verify", STATE_REF).strip()
 
 
-def push(folder: Path, address: str, moves: Sequence[RefMove]) -> None:
+def push(folder: Path, address: str, moves: Sequence[RefMove], *, timeout_s: float = REMOTE_TIMEOUT_S) -> None:
     """Move refs of the remote, each from its old value, and all of them or none.
 
     Raises:
@@ -85,15 +94,15 @@ def push(folder: Path, address: str, moves: Sequence[RefMove]) -> None:
     wanted = [f"{move.new}:{move.ref}" for move in moves]
     options = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed")
     together = ["--atomic"] if len(moves) > 1 else []
-    _client(folder).change(
+    _client(folder, timeout_s).change(
         "push", *options, *together, "--receive-pack=git-receive-pack", *expected, "--", address, *wanted
     )
 
 
-def _client(folder: Path) -> GitClient:
+def _client(folder: Path, timeout_s: float = REMOTE_TIMEOUT_S) -> GitClient:
     git = fetching_client(folder)
     if not (folder / ".git").is_dir():
         raise GitFailed("push", -1, f"{folder} is no repository")
     environment = {**git.environment, "GIT_DIR": str((folder / ".git").absolute())}
     # In a session of its own, so that a timeout ends ssh as well.
-    return replace(git, environment=environment, timeout_s=REMOTE_TIMEOUT_S, own_session=True)
+    return replace(git, environment=environment, timeout_s=timeout_s, own_session=True)

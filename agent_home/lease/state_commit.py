@@ -121,9 +121,11 @@ def read_message(text: str) -> StateSaid:
     if not verify(_PURPOSE, body.encode(), signature.strip()):
         problem = "was not signed with the machine key of this host. All hosts of a fleet share one key"
         raise HistoryError(f"the state of the home in {STATE_REF} {problem}. See `memory fleet join --help`")
-    rows = dict(line.split(": ", 1) for line in body.splitlines())
-    read = {name.lower(): json.loads(value) for name, value in rows.items()}
-    return StateSaid(**read)
+    try:
+        rows = dict(line.split(": ", 1) for line in body.splitlines())
+        return StateSaid(**{name.lower(): json.loads(value) for name, value in rows.items()})
+    except (ValueError, TypeError) as error:
+        raise HistoryError(f"the state in {STATE_REF} is of another version. Update agent-home on this host") from error
 
 
 def tree_digest(entries: Iterable[tuple[str, str, str]]) -> str:

@@ -77,6 +77,11 @@ class StateTree:
         changed = self._new.keys() | self._gone
         return not self.base or any(not path.removeprefix(_LARGE).startswith(_LOG) for path in changed)
 
+    @property
+    def new_bytes(self) -> int:
+        """Size of the files that are new since the base."""
+        return sum(map(len, self._new.values()))
+
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """Yield ``(path, mode, object)`` of everything in the tree."""
         for path, file in self.files.items():

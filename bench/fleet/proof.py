@@ -34,7 +34,7 @@ class Proof:
 def prove(home: str, remote: Path, acknowledged: Iterable[Mapping[str, str]]) -> Proof:
     """Check the remote of *home* against the writes that clients were told are stored.
 
-    A closing counts as stored when its session is closed and no promise of one is left.
+    A closing counts as stored when a commit of its session is there, and no promise of one is left.
     """
     problems = list(_writers(remote))
     publications, epochs = len((remote / _LOG).read_text().splitlines()), len(_epochs(remote))
@@ -43,7 +43,7 @@ def prove(home: str, remote: Path, acknowledged: Iterable[Mapping[str, str]]) ->
     refs = json.loads(files["refs.json"])
     memory = refs["refs"][refs["head"]]
     history = _git(remote, "log", "-p", "--format=%H", memory)
-    closed = {json.loads(line)["session"] for line in files.get("machine/closings.jsonl", "").splitlines()}
+    closed = set(_git(remote, "log", "--format=%(trailers:key=Session,valueonly)", memory).split())
     writes = 0
     for row in acknowledged:
         writes += 1
@@ -61,7 +61,10 @@ def _writers(remote: Path) -> Iterable[str]:
     """Yield publications that came from a host whose time was over, in the order in which the remote took them."""
     last, holders = -1, dict[int, tuple[str, str]]()
     for line in (remote / _LOG).read_text().splitlines():
-        said = dict(_SAID.findall(_git(remote, "cat-file", "commit", line.split()[1])))
+        said = {
+            name: json.loads(value)
+            for name, value in _SAID.findall(_git(remote, "cat-file", "commit", line.split()[1]))
+        }
         epoch, holder = int(said["Epoch"]), (said["Host"], said["Incarnation"])
         if epoch < last:
             yield f"{holder[0]} published under the epoch {epoch} after the epoch {last}"

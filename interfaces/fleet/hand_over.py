@@ -40,7 +40,7 @@ def hand_over(
         raise
     mark_left(place)
     registry.release(home.id, identity.name, identity.incarnation, home.epoch, why)
-    kept = remove_copy(place, folder.aside, now=now())
+    kept = remove_copy(place, folder.aside, folder.leaving, now=now())
     if kept is not None:
         _log.warning("%s has writes of this host that were never acknowledged. Look at them, then delete it", kept)
 

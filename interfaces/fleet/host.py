@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,6 +61,7 @@ def run_host(folder: HostFolder, url: str, stop: threading.Event, options: HostO
         RecallError: the registry does not answer at the start.
     """
     with folder.running():
+        shutil.rmtree(folder.leaving, ignore_errors=True)  # what a killed process left
         identity = folder.living_identity()
         while not stop.is_set():
             session = _begun(folder, identity, url, stop)
@@ -108,11 +110,14 @@ class _Host:
             ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="home") as pool,
             _registry(self.url) as registry,
         ):
+            said = False
             while not stop.is_set() and not lost.is_set():
                 try:
                     self.look(registry, pool)
+                    said = False
                 except RecallError as error:
-                    _log.warning("%s", error)
+                    _log.log(logging.DEBUG if said else logging.WARNING, "%s", error)
+                    said = True
                 self.options.ready()
                 _wait(self.options.poll_s, stop, lost)
 
@@ -182,7 +187,7 @@ class _Host:
         with suppress(NotInFleet):
             holder = registry.holder(name)
             if holder is not None and holder.arrived and holder.host != self.identity.name:
-                kept = remove_copy(home, self.folder.aside, now=now())
+                kept = remove_copy(home, self.folder.aside, self.folder.leaving, now=now())
                 if kept is not None:
                     _log.warning("%s has writes that were never acknowledged. Look at them, then delete it", kept)
 

@@ -62,6 +62,11 @@ class HostFolder:
         """The folder of copies with writes that were never published."""
         return self.own / "aside"
 
+    @property
+    def leaving(self) -> Path:
+        """The folder of copies that are being deleted."""
+        return self.own / "leaving"
+
     def work(self, home: str) -> Path:
         """Return the folder in which *home* is built when it arrives."""
         return self.own / "arriving" / home

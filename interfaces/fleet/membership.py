@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from agent_home.git.fetching import remote_url
 from agent_home.home import Home
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.record import Lease, read_session
-from agent_home.machine_key import adopt_key, key_path, machine_key
+from agent_home.machine_key import KEY_BYTES, adopt_key, key_path, machine_key
 from agent_home.moving.departure import NotMovable, entrust
 
 from .errors import FleetError, NotJoined, OtherKey
@@ -34,10 +35,8 @@ def join(registry: Registry, folder: HostFolder, identity: HostIdentity) -> Host
         RecallError: the registry does not answer.
     """
     require_name(identity.name)
-    if registry.has_key():
-        if not adopt_key(registry.machine_key(b"")):
-            raise OtherKey(key_path())
-    elif registry.machine_key(machine_key()) != machine_key():
+    own = machine_key() if key_path().exists() else secrets.token_bytes(KEY_BYTES)
+    if not adopt_key(registry.machine_key(own)):
         raise OtherKey(key_path())
     try:
         known = folder.identity()

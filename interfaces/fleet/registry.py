@@ -106,10 +106,6 @@ class Registry:
 
         return self._run(act)
 
-    def has_key(self) -> bool:
-        """Return whether the fleet has a key already."""
-        return self._run(lambda conn: bool(conn.execute("SELECT 1 FROM fleet_key").fetchone()))
-
     def begin_session(self, host: str, incarnation: str, *, address: str, capacity: float, seconds: float) -> None:
         """Start or extend the session of *host*, for *seconds*.
 

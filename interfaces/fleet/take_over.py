@@ -106,7 +106,7 @@ def _shut_out(registry: Registry, state: FetchedState, lease: Lease) -> tuple[Fe
 def _put(folder: HostFolder, place: Home, built: Path, moment: datetime) -> None:
     """Give the home that was *built* its place, and put an old copy there aside if it has what was never published."""
     if place.root.exists():
-        kept = remove_copy(place, folder.aside, now=moment)
+        kept = remove_copy(place, folder.aside, folder.leaving, now=moment)
         if kept is not None:
             _log.warning("%s has writes of this host that were never acknowledged. Look at them, then delete it", kept)
     built.rename(place.root)

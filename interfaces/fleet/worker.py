@@ -93,12 +93,16 @@ class _Worker:
         """Work until the stop, whatever becomes of the database meanwhile."""
         from procrastinate.exceptions import ConnectorException
 
+        silent = False
         while not self._stop.is_set():
             try:
                 async with self._app().open_async() as app:
+                    silent = False
                     await self._work(app)
             except (ConnectorException, OSError) as error:
-                _log.warning("the queue does not answer: %s", " ".join(str(error).split()))
+                level = logging.DEBUG if silent else logging.WARNING
+                _log.log(level, "the queue does not answer: %s", " ".join(str(error).split()))
+                silent = True
                 await asyncio.sleep(self._options.poll_s)
             else:
                 return

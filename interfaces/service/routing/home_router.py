@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_home.home import Home
+from agent_home.home_location import MANIFEST
 from interfaces.fleet.routing import AtHost, HomeRoutes, Nowhere
 
 from ..http.problem import LOGGER
@@ -31,7 +32,7 @@ _RETRY_S = 2
 #: Seconds to connect to another host, and to wait for each part of its answer.
 _ANSWER_S = 120.0
 _CHUNK_BYTES = 64 << 10
-_MISDIRECTED = 421
+_MISDIRECTED, _FIRST_ERROR = 421, 400
 #: Headers that are about one connection.
 _OF_CONNECTION = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
@@ -59,7 +60,7 @@ class HomeRouter:
         route = await run_in_threadpool(self._routes.find, name)
         if isinstance(route, Home):
             prefix = scope["path"].removesuffix(inner["path"])
-            await self._app({**inner, HOME_IN_SCOPE: route}, receive, _with_prefix(send, prefix))
+            await self._app({**inner, HOME_IN_SCOPE: route}, receive, _for_home(send, route, prefix))
             return
         answer = await self._elsewhere(name, route, scope, receive, headers)
         await answer(scope, receive, send)
@@ -100,14 +101,21 @@ def _named(scope: Scope, headers: Headers) -> tuple[str, Scope]:
     return name, {**scope, "path": f"/{rest}", "raw_path": b"/" + raw_rest}
 
 
-def _with_prefix(send: Send, prefix: str) -> Send:
-    """Return *send*, with *prefix* before the path of a ``Location``, so that it leads to the same home."""
+def _for_home(send: Send, home: Home, prefix: str) -> Send:
+    """Return *send* for the answers about *home*.
+
+    *prefix* comes before the path of a ``Location``, so that it leads to the same home. An error that comes because the
+    home went to another host meanwhile asks the client to try again.
+    """
 
     async def sent(message: Message) -> None:
-        if prefix and message["type"] == "http.response.start":
+        if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            if headers.get("location", "").startswith("/"):
+            if prefix and headers.get("location", "").startswith("/"):
                 headers["location"] = f"{prefix}{headers['location']}"
+            if message["status"] >= _FIRST_ERROR and not (home.root / MANIFEST).exists():
+                message["status"] = 503
+                headers["retry-after"] = str(_RETRY_S)
         await send(message)
 
     return sent

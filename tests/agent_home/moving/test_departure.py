@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.errors import GitFailed, NotHeld, NotPublished
+from agent_home.errors import GitFailed, HistoryError, NotHeld, NotPublished
 from agent_home.home import MEMORY, Home
 from agent_home.lease.operation import operation
 from agent_home.lease.record import read_lease
@@ -58,9 +58,10 @@ def test_a_home_in_which_something_runs_stays(held: Home, remote: str) -> None:
 def test_a_copy_whose_writes_are_published_is_deleted(held: Home, tmp_path: Path) -> None:
     AgentHome(held).remember(FACT)
     mark_left(held)
-    assert remove_copy(held, tmp_path / "aside", now=NOW) is None
+    assert remove_copy(held, tmp_path / "aside", tmp_path / "leaving", now=NOW) is None
     assert not held.root.exists()
-    assert list((tmp_path / "aside").iterdir()) == []
+    assert not (tmp_path / "aside").exists()
+    assert list((tmp_path / "leaving").iterdir()) == []
     with pytest.raises(NotHeld, match="is not here any more"), operation(held):
         pass
 
@@ -74,7 +75,7 @@ def test_a_copy_with_what_was_not_published_is_kept_aside(held: Home, remote: st
     else:
         (held.root / "USER.md").write_text("Later.\n")
         git(held.root, "-c", "user.name=A", "-c", "user.email=a@example.org", "stash")
-    kept = remove_copy(held, tmp_path / "aside", now=NOW)
+    kept = remove_copy(held, tmp_path / "aside", tmp_path / "leaving", now=NOW)
     assert kept is not None
     assert (kept / MEMORY).exists()
     assert not held.root.exists()
@@ -86,8 +87,37 @@ def test_a_home_is_entrusted_once_and_to_an_empty_remote(home: Home, host: Fleet
     entrust(home, host.lease("ada", 0, remote))
     with pytest.raises(NotHeld, match="is no longer on this host"):
         AgentHome(home).remember(FACT)
+    entrust(home, host.lease("ada", 0, remote))
+    with pytest.raises(NotHeld, match="is no longer on this host"):
+        AgentHome(home).remember(FACT)
     with pytest.raises(NotMovable, match="is a home of a fleet already"):
+        entrust(home, host.lease("bob", 0, remote))
+
+
+def test_a_home_whose_first_answer_was_lost_is_entrusted_again(home: Home, host: FleetHost, remote: str) -> None:
+    host.session()
+    hooks = Path(remote, "hooks")
+    hooks.mkdir(exist_ok=True)
+    away = hooks / "post-receive"
+    away.write_text(f"#!/bin/sh\nmv {remote} {remote}.away; kill -9 $PPID\n")
+    away.chmod(0o755)
+    with pytest.raises(NotPublished):
         entrust(home, host.lease("ada", 0, remote))
+    Path(f"{remote}.away").rename(remote)
+    away.unlink()
+    entrust(home, host.lease("ada", 0, remote))
+    assert "home/sessions" not in state_paths(remote)
+    assert arrive(host, "ada", 1, remote).root.exists()
+
+
+def test_a_home_on_another_branch_stays_where_it_is(held: Home, remote: str) -> None:
+    git(held.root, "switch", "--quiet", "--create", "elsewhere")
+    AgentHome(held).append("s1", [{"role": "user", "content": "Redis holds the queue."}])
+    assert '"head": "refs/heads/main"' in git(remote, "show", "refs/agent-home/state:refs.json")
+    with pytest.raises(HistoryError, match="git switch main"):
+        drain(held, 1)
+    git(held.root, "switch", "--quiet", "main")
+    drain(held, 1)
 
 
 def test_a_home_that_cannot_be_entrusted_stays_as_it_was(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from agent_home.lease.operation import operation
 from agent_home.lease.record import read_lease
 from agent_home.moving.departure import NotMovable
 from interfaces.api import AgentHome
-from interfaces.fleet.errors import NoSuchHost
-from interfaces.fleet.membership import adopt_home, remove_home
+from interfaces.fleet.errors import HostNameTaken, NoSuchHost
+from interfaces.fleet.host import HostOptions, run_host
+from interfaces.fleet.host_folder import HostFolder, HostIdentity, leases_in
+from interfaces.fleet.membership import adopt_home, join, remove_home
 from interfaces.fleet.moves import drain_host, move, plan_rebalance
 from tests.fleet import epochs, git, on_remote
 
@@ -199,3 +203,29 @@ def test_a_home_whose_remote_is_away_is_tried_again(fleet: Fleet, home: Home) ->
     fleet.await_holder("ada", "two")
     assert fleet.registry.homes()[0].problem == ""
     assert held.root.exists()  # its host is gone
+
+
+def test_a_second_host_of_the_same_name_serves_nothing(fleet: Fleet, home: Home) -> None:
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    fleet.await_holder("ada", "one")
+    twin = HostFolder(fleet.place / "twin")
+    join(fleet.registry, twin, HostIdentity(name="one", lease_s=0.5))
+    with pytest.raises(HostNameTaken, match="http://one:8080"):
+        run_host(twin, fleet.url, threading.Event(), HostOptions(poll_s=0.1))
+    with pytest.raises(HostNameTaken, match=r"in .*/one"):
+        run_host(one.folder, fleet.url, threading.Event(), HostOptions(poll_s=0.1))
+    assert fleet.holder("ada") == "one"
+    assert leases_in(twin) == {}
+
+
+def test_a_folder_of_another_home_is_not_overwritten(fleet: Fleet, home: Home) -> None:
+    one = fleet.host("one")
+    other = one.folder.root / "ada"
+    shutil.copytree(home.root, other)
+    (other / "USER.md").write_text("Another home.\n")
+    fleet.add("ada", home, one)
+    until(lambda: "is another home. Move it away" in fleet.registry.homes()[0].problem)
+    assert (other / "USER.md").read_text() == "Another home.\n"
+    other.rename(one.folder.root / "moved-away")
+    fleet.await_holder("ada", "one")
