@@ -16,7 +16,7 @@ demo: $(VENV)/.ready           ## make an agent home, import and close two conve
 test: $(VENV)/.ready           ## every test, warnings are errors
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git, two machines: 90 minutes; ARGS="machines --seed 7"
+torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git, two machines, three hosts: 95 minutes; ARGS="hosts --seed 7"
 	$(BIN)/python -m tests.torture $(ARGS)
 
 hosts: $(VENV)/.ready .hosts/.ready  ## the real Claude Code, Codex and Gemini CLI with our hooks; needs npm

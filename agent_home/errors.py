@@ -6,6 +6,8 @@
 ├── ``SettingsInvalid``    ``agent.toml`` has an unknown key or a wrong value
 ├── ``DocumentInvalid``    a Markdown or JSONL file breaks a rule of its format
 ├── ``Locked``             another process held the lock too long
+├── ``NotHeld``            this host of a fleet may not write the home now
+├── ``NotPublished``       the remote of a fleet's home did not take a write
 ├── ``Changed``            another program changed a file during a transaction
 ├── ``MachineKeyUnusable`` this user's key cannot be made, or cannot be trusted
 ├── ``PullStopped``        a pull would bring files that memory cannot take
@@ -43,6 +45,8 @@ __all__ = [
     "NoSuchEntry",
     "NoSuchRevision",
     "NotCreatable",
+    "NotHeld",
+    "NotPublished",
     "NotShareable",
     "NotTrustable",
     "PullStopped",
@@ -101,6 +105,21 @@ class Locked(HomeError):
     def __init__(self, path: Path, waited_s: float) -> None:
         super().__init__(f"another process has held {path} for {waited_s:g} s. Try again when it is done")
         self.path, self.waited_s = path, waited_s
+
+
+class NotHeld(HomeError):
+    """A host may not write a home of a fleet, because it has no valid lease of it. Nothing was written."""
+
+
+class NotPublished(HomeError):
+    """The git repository that keeps a home of a fleet did not take a write, so the write does not count as stored."""
+
+    def __init__(self, home: str, reason: str) -> None:
+        super().__init__(
+            f"the write to the home {home} is on this host alone and does not count as stored: {reason}. The next write"
+            " publishes it, or another host goes on without it. Try again"
+        )
+        self.home, self.reason = home, reason
 
 
 class Changed(HomeError):

@@ -21,10 +21,10 @@ from pathlib import Path
 from . import storage
 from .errors import MachineKeyUnusable
 
-__all__ = ["key_path", "machine_key", "sign", "state_folder", "verify"]
+__all__ = ["KEY_BYTES", "adopt_key", "key_path", "machine_key", "sign", "state_folder", "verify"]
 
 #: Size of the key and of the digest.
-_BYTES = 32
+KEY_BYTES = 32
 _NAME = "machine.key"
 
 
@@ -64,6 +64,29 @@ def machine_key(folder: Path | None = None) -> bytes:
     return known
 
 
+def adopt_key(key: bytes, folder: Path | None = None) -> bool:
+    """Make *key* the key of this machine and user where there is none. Return whether it is theirs now.
+
+    The hosts of a fleet share one key, so that what one of them signed counts for the others.
+
+    Raises:
+        MachineKeyUnusable: see :func:`machine_key`, or *key* has another size.
+    """
+    path = key_path(folder)
+    if len(key) != KEY_BYTES:
+        raise MachineKeyUnusable(path, f"would get {len(key)} bytes and a key has {KEY_BYTES}. Name another one")
+    from .lock import hold
+
+    try:
+        storage.make_folder(path.parent)
+        with hold(path.with_name(f"{_NAME}.lock")):
+            return (_read(path) or _written(path, key)) == key
+    except OSError as error:
+        raise MachineKeyUnusable(
+            path, f"cannot be made ({error.strerror or error}). Make its folder writable"
+        ) from error
+
+
 def sign(purpose: str, data: bytes, *, folder: Path | None = None) -> str:
     """Return the signature of *data* for *purpose* under this machine's key: 64 hexadecimal digits.
 
@@ -75,7 +98,7 @@ def sign(purpose: str, data: bytes, *, folder: Path | None = None) -> str:
     return _digest(machine_key(folder), purpose, data)
 
 
-def verify(purpose: str, data: bytes, mac: object, *, digits: int = 2 * _BYTES, folder: Path | None = None) -> bool:
+def verify(purpose: str, data: bytes, mac: object, *, digits: int = 2 * KEY_BYTES, folder: Path | None = None) -> bool:
     """Return whether *mac* is the signature of *data* for *purpose* under this machine's key. Create no key.
 
     *digits* are those of the signature that are kept. Without a usable key nothing is verified.
@@ -112,15 +135,18 @@ def _read(path: Path) -> bytes | None:
             raise MachineKeyUnusable(path, "is no file of your own with one name. Remove it")
         if stat.S_IMODE(status.st_mode) & 0o077:
             os.fchmod(descriptor, 0o600)
-        key = file.read(_BYTES + 1)
-    if len(key) != _BYTES:
-        raise MachineKeyUnusable(path, f"has {len(key)} bytes and a key has {_BYTES}. Remove it")
+        key = file.read(KEY_BYTES + 1)
+    if len(key) != KEY_BYTES:
+        raise MachineKeyUnusable(path, f"has {len(key)} bytes and a key has {KEY_BYTES}. Remove it")
     return key
 
 
 def _made(path: Path) -> bytes:
     """Write a new key. The caller holds the lock beside it."""
-    key = secrets.token_bytes(_BYTES)
+    return _written(path, secrets.token_bytes(KEY_BYTES))
+
+
+def _written(path: Path, key: bytes) -> bytes:
     staged = path.with_name(f"{_NAME}.tmp")
     storage.stage(staged, key)
     storage.replace(staged, path)

@@ -19,6 +19,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, superseded_by
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
+from agent_home.lease.operation import operation
 from agent_home.salt import read_salt
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
@@ -129,8 +130,16 @@ def close(
         NoSuchSession, EmptySession: there is no such session, or nothing in it.
         Contended: others kept closing the session meanwhile.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
+        NotPublished: a fleet serves the home, and its remote did not take the closing.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
+    with operation(home):
+        return _close(home, session, now, settings, models, again=again)
+
+
+def _close(
+    home: Home, session: str, now: datetime, settings: DistillSettings, models: Models, *, again: bool
+) -> Closed:
     prepare(home, now)
     path = transcript.session_path(home, session)
     if path is None:

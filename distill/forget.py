@@ -46,6 +46,7 @@ from agent_home.forgetting.variants import encoded, respelled, topic_words
 from agent_home.git import commits
 from agent_home.git.fetching import remote_addresses
 from agent_home.home import Home
+from agent_home.lease.publication import pack_outbox
 from agent_home.outputs.erasure import drop_outputs, outputs_with
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.screening.originals import drop_originals
@@ -233,6 +234,7 @@ def forget(
             note_head(home)
         _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)
+    pack_outbox(home)  # a fleet's home keeps what it has published
     remaining = [*places(home, target, progress=progress), *_unclear_places(plan)]
     return ForgetResult(
         name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,

@@ -8,7 +8,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,7 @@ from agent_home.documents.entry import Entry, superseded_by
 from agent_home.errors import HomeError
 from agent_home.git import packing
 from agent_home.home import MEMORY, Home
+from agent_home.lease.operation import operation
 from agent_home.lock import hold
 from agent_home.store import catalogue, closings
 from agent_home.store.gateway import prepare, transaction
@@ -84,6 +85,7 @@ def distill_home(
     Raises:
         Locked: another process runs the nightly distillation in this home.
         HomeError: the manifest or the lock cannot be used.
+        NotHeld, NotPublished: a fleet serves the home, and this host may not write it, or its remote did not take it.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     context = _StepContext(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
@@ -91,7 +93,7 @@ def distill_home(
     steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (
         _close, _verify, _consolidate, _archive, _govern, _prune,
     )  # fmt: skip
-    with hold(home.machine / "nightly.lock"):
+    with operation(home) if apply else nullcontext(), hold(home.machine / "nightly.lock"):
         if apply:
             with suppress(HomeError, OSError):  # the steps report it
                 prepare(home, now)  # what the killed run was about to write is what it did

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_home.errors import Locked
 from agent_home.home import MEMORY, Home
+from agent_home.lease.operation import operation
 from distill.errors import EmptySession, NoSuchSession
 
 from .answers import closed_answer
@@ -30,12 +31,13 @@ def keep_promise(home: Home, promised: PromisedClosing) -> dict[str, Any]:
     Raises:
         HomeError, DistillError: see :meth:`interfaces.api.AgentHome.close`.
     """
-    try:
-        done = _closed(home, promised.session)
-    except (NoSuchSession, EmptySession):
+    with operation(home):  # a fleet's home publishes the closing together with the end of the promise
+        try:
+            done = _closed(home, promised.session)
+        except (NoSuchSession, EmptySession):
+            forget_promise(home, promised)
+            raise
         forget_promise(home, promised)
-        raise
-    forget_promise(home, promised)
     return closed_answer(done) if home.may_read(MEMORY, promised.audience) else {"session": promised.session}
 
 

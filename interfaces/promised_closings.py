@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agent_home import storage
 from agent_home.home import Home
+from agent_home.lease.operation import operation
 
 __all__ = ["PromisedClosing", "forget_promise", "left_closings", "promise"]
 
@@ -41,15 +42,17 @@ def promise(home: Home, session: str, *, caller: str, audience: str) -> Promised
 
     Raises:
         OSError: it could not be written, so nothing is promised.
+        NotHeld, NotPublished: a fleet serves the home, and this host may not write it, or its remote did not take it.
     """
     made = PromisedClosing(id=uuid.uuid4().hex[:16], session=session, caller=caller, audience=audience, at=time.time())
     path = _path(home, made.id)
     staged = path.with_suffix(".tmp")
-    try:
-        storage.stage(staged, json.dumps(asdict(made)).encode())
-        storage.replace(staged, path)
-    finally:
-        staged.unlink(missing_ok=True)
+    with operation(home):
+        try:
+            storage.stage(staged, json.dumps(asdict(made)).encode())
+            storage.replace(staged, path)
+        finally:
+            staged.unlink(missing_ok=True)
     return made
 
 

@@ -41,9 +41,9 @@ ORDER: dict[str, list[list[str]]] = {
             "visible", "waiting",
         ],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
-        ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
-        ["events"], ["sharing"], ["store"], ["outputs"], ["checkpoints"],
-        ["backup", "creation", "imports", "last_manifest", "pulling"],
+        ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["lease"], ["forgetting"],
+        ["screening"], ["events"], ["sharing"], ["store"], ["outputs"], ["checkpoints"],
+        ["backup", "creation", "imports", "last_manifest", "pulling"], ["moving"],
     ],
     "recall": [
         ["collector_pause", "errors", "settings", "text"], ["servers"], ["embedding", "postgres"], ["index"],

@@ -49,6 +49,16 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "what a killed git command of ours left, and the mark that such commands run",
         {"path.unlink", "mark.unlink"},
     ),
+    "agent_home.lease.published": ("the note that something is not published, machine state", {"path.unlink"}),
+    "agent_home.moving.arrival": (
+        "a home that arrives, in a folder of its own, which gets its name when it is whole",
+        {"os.open", "os.fdopen", "pack.unlink", "target.unlink", "self._state.folder.rename", "?.symlink_to",
+         "shutil.rmtree"},
+    ),
+    "agent_home.moving.departure": (
+        "the copy of a home that another host has, which is removed, or kept aside for a person",
+        {"home.root.rename", "shutil.rmtree"},
+    ),
     "agent_home.store.recovery": (
         "the gateway's own records, machine state, never memory",
         {"staged.unlink", "?.unlink"},
@@ -78,6 +88,12 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     "agent_home.backup.restored_repositories": (
         "git's folders of repositories in a home that is being made",
         {"made.rename", "made.unlink", "shutil.rmtree"},
+    ),
+    "interfaces.fleet.host": ("copies of homes that a killed process was deleting", {"shutil.rmtree"}),
+    "interfaces.fleet.hand_over": ("what a host has published of a home that leaves the fleet", {"shutil.rmtree"}),
+    "interfaces.fleet.take_over": (
+        "a home that arrived gets its place, and the folder in which it was built goes",
+        {"built.rename", "shutil.rmtree"},
     ),
     "interfaces.promised_closings": (
         "promises that are a month old, and staged ones",
@@ -129,6 +145,9 @@ GIT_WRITERS = {
     "agent_home.git.fetching": "a repository of its own for one fetch, and the name of the fetched commit",
     "agent_home.git.packing": "one pack instead of many objects",
     "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
+    "agent_home.lease.publication": "packs of the repository that a fleet's home is published from",
+    "agent_home.lease.remote": "a repository of its own that talks to the remote of a fleet's home",
+    "agent_home.lease.state_tree": "objects of that repository",
     "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
 }
 #: Modules that start processes or load GitPython, and what for.
@@ -143,6 +162,7 @@ PROCESSES = {
     "interfaces.frameworks.google_adk": "an event loop, which starts no process",
     "interfaces.frameworks.langgraph": "an event loop, which starts no process",
     "interfaces.frameworks.openai_agents": "an event loop, which starts no process",
+    "interfaces.fleet.worker": "an event loop, which starts no process",
     "interfaces.service.http.activity": "an event loop, which starts no process",
     "interfaces.service.forwarding.autostart": "the service, where [serve] allows it",
     "interfaces.service.http.session_endpoints": "an event loop, which starts no process",
@@ -176,6 +196,10 @@ STORERS = {
     "agent_home.git.leftovers": "the mark that git commands of ours run, also in git folders of shared projects",
     "agent_home.sharing.placing": "files of shared projects: under their lock, screened, merged with what others wrote",
     "agent_home.sharing.waiting_texts": "texts for shared projects that are written, machine state, under the lock",
+    "agent_home.lease.published": "what this host has published of a fleet's home, machine state",
+    "agent_home.lease.record": "removes the lease of a home that was not entrusted, machine state",
+    "agent_home.lease.remote": "where git finds the objects of the home, in a repository of its own",
+    "agent_home.moving.arrival": "the lease of a home that arrives, machine state",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.git.line_merge": "the same file, when it cannot be merged by entries",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
@@ -496,6 +520,7 @@ READERS = {
     "agent_home.git.leftovers": "the system's list of processes",
     "agent_home.screening.ruleset": "the program's own rule files",
     "agent_home.screening.scan.archives": "an archive that is in memory",
+    "interfaces.fleet.queue": "the queue in PostgreSQL, which is no file",
     "recall.embedding.embedder": "the embedding model's cache, which is no part of a home",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
     "recall.evaluation.comparison": "a file of results that a person names",

@@ -88,6 +88,8 @@ LEFT_OUT: Mapping[str, str] = {
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",
     "last-prompts.json": "computed again",
+    "lease.json": "the lease of this host. The restored home is no fleet's",
+    "lease/*": "what this host has published in a fleet",
     "moved": "a mark of this version",
     "page-access.json": "browsers that are signed in to the page. Make new links with `memory page`",
     "packed.json": "when git's objects were packed",
@@ -209,7 +211,7 @@ def _add_link(found: HomeFiles, path: str, place: Path) -> None:
 
 def _add_state(found: HomeFiles, machine: Path, *, pending: bool) -> None:
     for folder, folders, names in os.walk(machine):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if Path(folder, name) != machine / "lease")
         for name in sorted(names):
             place = Path(folder, name)
             path = place.relative_to(machine).as_posix()

@@ -19,6 +19,7 @@ from ..clock import moment_of
 from ..documents.record_digest import require_digest, with_digest
 from ..errors import HomeError
 from ..home import Home
+from ..lease.operation import operation
 from ..outputs.own_place import PlaceIsLink, require_own
 
 __all__ = [
@@ -140,7 +141,13 @@ def save_checkpoint(home: Home, make: Callable[[str], Checkpoint], now: datetime
     Raises:
         PlaceIsLink: the folder of checkpoints is a link, or lies behind one.
         OSError: it could not be written.
+        NotHeld, NotPublished: a fleet serves the home, and this host may not write it, or its remote did not take it.
     """
+    with operation(home):
+        return _saved(home, make, now)
+
+
+def _saved(home: Home, make: Callable[[str], Checkpoint], now: datetime) -> Checkpoint:
     moment = now
     storage.make_folder(require_own(home, home.root / _FOLDER))
     while True:

@@ -70,10 +70,12 @@ _SETTINGS = (
     "core.abbrev=auto", "log.showRoot=true", "core.quotePath=false",
     "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
-#: The same for a fetch into an empty repository: its own configuration names nothing, and the user's has credentials.
+#: The same for a repository of this program alone, which talks to a remote. Its own configuration names nothing, and
+#: the user's has credentials.
 _FETCHING = (
     *(setting for setting in _SETTINGS if not setting.startswith(("protocol.", "credential."))),
-    "fetch.fsckObjects=true", "fetch.recurseSubmodules=false",
+    "fetch.fsckObjects=true", "fetch.recurseSubmodules=false", "push.gpgSign=false", "push.followTags=false",
+    "push.recurseSubmodules=no",
 )  # fmt: skip
 #: Further settings of a command that verifies signatures: the repository names neither programs nor keys.
 _VERIFIERS = (
@@ -215,7 +217,7 @@ class GitClient:
             HistoryError: a link in git's folder leads out of it.
         """
         form = listed(arguments[_command_at(arguments) :])
-        if form is None or (form.words == "fetch" and self.settings is not _FETCHING):
+        if form is None or (form.words in {"fetch", "push"} and self.settings is not _FETCHING):
             raise ValueError(f"git {' '.join(arguments[:3])} is not among the commands of agent_home.git.commands")
         if form.sees != "nothing" and "GIT_DIR" not in self.environment:
             refuse_links_out(self.root)

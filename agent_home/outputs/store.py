@@ -20,6 +20,7 @@ from .. import storage
 from ..clock import now as present
 from ..errors import GuardRefused
 from ..home import Home
+from ..lease.operation import operation
 from ..screening.service import ScreeningService
 from .blobs import BlobWriter
 from .chunking import ChunkDraft, chunks, decoded, encoded, windows
@@ -90,8 +91,16 @@ def store_output(
         GuardRefused: the guard refuses a tag, tool or command, or cannot run. Nothing was stored.
         PlaceIsLink: a folder of the outputs is a link.
         OSError: the disk is full, or the home cannot be written. Nothing was stored.
+        NotHeld, NotPublished: a fleet serves the home, and this host may not write it, or its remote did not take it.
     """
-    moment, screening = now or present(), ScreeningService(home)
+    with operation(home):
+        return _stored(home, content, now or present(), progress, labels)
+
+
+def _stored(
+    home: Home, content: Iterable[bytes], moment: datetime, progress: Progress, labels: OutputLabels
+) -> StoredOutput:
+    screening = ScreeningService(home)
     draft = _draft(screening, labels, moment)
     first, rest = _probed(iter(content))
     written = _StreamedOutput(screening, first, progress)

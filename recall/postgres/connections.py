@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import RecallError
 from ..servers import DATABASE_VARIABLE, Backoff, NoServer, ServerUnavailable
@@ -24,13 +24,22 @@ if TYPE_CHECKING:
 
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-__all__ = ["Connection", "DatabaseFailed", "close_pools", "connection", "has_client"]
+__all__ = [
+    "Connection",
+    "DatabaseFailed",
+    "OwnConnection",
+    "close_pools",
+    "connection",
+    "has_client",
+    "silence_options",
+]
 
+T = TypeVar("T")
 #: Connections of one process to one server.
 MOST_CONNECTIONS = 20
 #: Seconds to wait for the server, for another thread to give a connection back, and for the threads of a pool to end.
 _CONNECT_S, _LEND_S, _CLOSE_S = 2, 4.0, 2.0
-_SERVER = "PostgreSQL"
+_SERVER, _APPLICATION = "PostgreSQL", "agent-home"
 
 if not TYPE_CHECKING:
     Connection = "psycopg.Connection"
@@ -63,10 +72,7 @@ def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
         ServerUnavailable: the server does not answer, or the connection was lost.
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
-    if not url:
-        raise NoServer(f"no database is named. Set {DATABASE_VARIABLE}, as in postgresql://user@host/name")
-    if not has_client():
-        raise NoServer("the client of PostgreSQL is not installed. Run pip install 'agent-home[postgresql]'")
+    _require_client(url)
     import psycopg
     from psycopg_pool import PoolTimeout
 
@@ -90,6 +96,59 @@ def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
         raise DatabaseFailed(_line(error)) from error
 
 
+class OwnConnection:
+    """A connection of one thread, which no pool shares. It is made at its first use, and again after it was lost.
+
+    The server is asked at once after a failure, and given up *timeout_s* seconds after it fell silent. Use it where a
+    connection of the pool would come too late. Each statement is a transaction of its own, unless
+    ``conn.transaction()`` begins one.
+    """
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._url, self._timeout_s = url, timeout_s
+        self._conn: Connection | None = None
+
+    def run(self, act: Callable[[Connection], T]) -> T:
+        """Return what *act* returns for the connection.
+
+        Raises:
+            NoServer: there is no address, or the client of PostgreSQL is not installed.
+            ServerUnavailable: the server does not answer, or the connection was lost.
+            DatabaseFailed: the server answered with an error.
+        """
+        _require_client(self._url)
+        import psycopg
+
+        try:
+            if self._conn is None or self._conn.closed:
+                self._conn = psycopg.connect(self._url, autocommit=True, **silence_options(self._timeout_s))
+            conn = self._conn
+            with _ended_after(self._timeout_s, lambda: conn):
+                return act(conn)
+        except psycopg.OperationalError as error:
+            self.close()
+            raise ServerUnavailable(_SERVER, self._url, _line(error)) from error
+        except psycopg.Error as error:
+            self.close()
+            raise DatabaseFailed(_line(error)) from error
+
+    def close(self) -> None:
+        """Close the connection. The next use makes a new one."""
+        conn, self._conn = self._conn, None
+        if conn is not None:
+            conn.close()
+
+
+def silence_options(timeout_s: float) -> dict[str, Any]:
+    """Return options of a connection that ends *timeout_s* seconds after the network or the server fell silent."""
+    seconds = max(2, round(timeout_s))
+    return {
+        "connect_timeout": seconds, "tcp_user_timeout": seconds * 1000, "keepalives_idle": seconds,
+        "keepalives_interval": max(1, seconds // 3), "keepalives_count": 3,
+        "options": f"-c statement_timeout={seconds * 1000}", "application_name": _APPLICATION,
+    }  # fmt: skip
+
+
 class _Server:
     """The connections to one address. The pool is opened once the server answers, because it hides why one does not."""
 
@@ -110,7 +169,7 @@ class _Server:
         with self._lock:
             if self._pool is None:
                 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our errors say the same
-                options = {"connect_timeout": _CONNECT_S, "application_name": "agent-home"}
+                options = {"connect_timeout": _CONNECT_S, "application_name": _APPLICATION}
                 psycopg.connect(self._url, **options).close()  # type: ignore[arg-type]
                 self._pool = ConnectionPool(
                     self._url, min_size=0, max_size=MOST_CONNECTIONS, timeout=_LEND_S, num_workers=1, kwargs=options,
@@ -176,6 +235,13 @@ def _answers(conn: Connection) -> bool:
     except psycopg.OperationalError:
         return False
     return True
+
+
+def _require_client(url: str) -> None:
+    if not url:
+        raise NoServer(f"no database is named. Set {DATABASE_VARIABLE}, as in postgresql://user@host/name")
+    if not has_client():
+        raise NoServer("the client of PostgreSQL is not installed. Run pip install 'agent-home[postgresql]'")
 
 
 _LOCK = Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import MachineKeyUnusable
-from agent_home.machine_key import key_path, machine_key, sign, state_folder, verify
+from agent_home.machine_key import adopt_key, key_path, machine_key, sign, state_folder, verify
 
 
 def test_the_key_is_made_once_and_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -83,3 +84,14 @@ def test_processes_that_start_together_get_one_key(tmp_path: Path) -> None:
 def test_the_state_folder_can_be_moved_by_the_environment(tmp_path: Path) -> None:
     assert state_folder({"AGENT_HOME_STATE": str(tmp_path)}) == tmp_path
     assert state_folder({}).name == "agent-home"
+
+
+def test_a_key_of_others_is_adopted_where_there_is_none(tmp_path: Path) -> None:
+    assert adopt_key(b"a" * 32, tmp_path / "new")
+    assert machine_key(tmp_path / "new") == b"a" * 32
+    assert adopt_key(b"a" * 32, tmp_path / "new")
+    assert not adopt_key(b"b" * 32, tmp_path / "new")
+    assert machine_key(tmp_path / "new") == b"a" * 32
+    assert stat.S_IMODE(key_path(tmp_path / "new").stat().st_mode) == 0o600
+    with pytest.raises(MachineKeyUnusable, match="would get 3 bytes"):
+        adopt_key(b"abc", tmp_path / "other")

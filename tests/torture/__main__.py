@@ -13,6 +13,7 @@ from . import power_cut
 from .beside import work_beside
 from .damaged_pages import damage_pages
 from .faults import faults, missing
+from .hosts import work_on_hosts
 from .kills import kill_everywhere
 from .machines import work_on_two_machines
 from .report import Report, table
@@ -20,7 +21,7 @@ from .report import Report, table
 if TYPE_CHECKING:
     from .faults import Fault
 
-KINDS = ("kills", "full", "power", "beside", "pages", "machines")
+KINDS = ("kills", "full", "power", "beside", "pages", "machines", "hosts")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,6 +62,8 @@ def _reports(kind: str, place: Path, given: argparse.Namespace) -> Iterator[Repo
             yield Report("two machines", skipped=reason)
             return
         yield work_on_two_machines(place, examples=given.examples, seed=given.seed, progress=_meter)
+    elif kind == "hosts":
+        yield work_on_hosts(place, homes=given.homes, rounds=given.rounds, seed=given.seed or 7, progress=_meter)
     else:
         yield damage_pages(place, every=given.every, first=given.first, progress=_meter)
 
@@ -74,6 +77,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cuts", type=int, default=3, help="power cuts for each command")
     parser.add_argument("--closings", type=int, default=60, help="closings beside each thing that a person does")
     parser.add_argument("--examples", type=int, default=60, help="ways in which two machines work")
+    parser.add_argument("--homes", type=int, default=6, help="homes of the three hosts")
+    parser.add_argument("--rounds", type=int, default=16, help="things that happen to the three hosts")
     parser.add_argument("--seed", type=int, help="other ways: they are the same in every run without it")
     parser.add_argument("--folder", type=Path, help="folder for the homes (default: the system's temporary folder)")
     return parser.parse_args(arguments)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...counts import counted
-from ...indexing import index_changes
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
 from ..progress import ProgressMeter
+from ..surroundings import surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,17 +76,16 @@ def _maintain(
     invocation: Invocation, progress: Callable[[str, str, int, int], None], *, apply: bool, alone: bool
 ) -> _HomeResult:
     """Run the maintenance of one home. An expected error is returned, unless this is the only home."""
-    from distill.nightly import distill_home
+    from ...nightly_run import maintain
 
     name = invocation.home_option or "."
     try:
         home = invocation.home
         name = str(home.root)
-        night = distill_home(
-            home, now=invocation.moment, models=invocation.models(home), apply=apply,
+        night, degraded = maintain(
+            home, now=invocation.moment, environ=surroundings().environ, warn=invocation.warn, apply=apply,
             progress=lambda step, at, total: progress(name, step, at, total),
         )  # fmt: skip
-        degraded = index_changes(home, invocation.warn) if apply and night.commits else []
         return _HomeResult(home=name, night=night, degraded=degraded)
     except Exception as error:
         if alone or exit_code(error) is None:  # a defect of the program ends the command

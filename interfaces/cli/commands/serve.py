@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
 from ..invocation import Invocation, homes_command
+from ..surroundings import surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_home.home import Home
 
@@ -26,6 +29,7 @@ _STOP_S = 30.0
         ("Keep the home here warm, until nobody asks for half an hour", "memory serve"),
         ("Serve two homes until Ctrl-C", "memory serve --home ~/agent --home ~/team --idle-minutes 0"),
         ("End the service of the home here", "memory serve --stop"),
+        ("Answer for the homes of a fleet", "memory serve --http 0.0.0.0:8080 --fleet /srv/homes"),
     ),
 )
 @click.option(
@@ -35,12 +39,19 @@ _STOP_S = 30.0
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="Name under which HTTP answers. May be repeated."
 )
+@click.option(
+    "--fleet", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Answer for all homes of a fleet, from the host in DIR.",
+)  # fmt: skip
+@click.option("--redirect", is_flag=True, help="With --fleet: tell clients the right host instead of forwarding.")
 @click.option("--stop", is_flag=True, help="End the service that runs.")
 def serve(
     invocations: Sequence[Invocation],
     idle_minutes: float | None,
     address: str | None,
     hosts: tuple[str, ...],
+    folder: Path | None,
+    redirect: bool,
     stop: bool,
 ) -> None:
     """Answer commands from one warm process.
@@ -52,18 +63,19 @@ def serve(
 
     With --http, programs ask over HTTP with a bearer token (`memory token add`), and it does not end by itself.
     /openapi.json describes the requests. It is plain HTTP: put a proxy with TLS before an address that others reach.
+
+    With --fleet, a request names its home by /homes/NAME before the path, or by the header X-Agent-Home. A request for
+    a home on another host is forwarded there, and its token is checked there (docs/fleet.md).
     """
+    if folder is not None:
+        _serve_fleet(invocations[0], folder, address, hosts, redirect=redirect)
+        return
     named = [invocation.home for invocation in invocations]
     homes = list({home.root.resolve(): home for home in named}.values())
     if stop:
         _stop(invocations[0], homes)
         return
-    try:
-        from interfaces.service.server import serve as run
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the service needs the package {error.name}. Install it with: pip install 'agent-home[service]'"
-        ) from error
+    run = _service()
     from interfaces.service.settings import ServeSettings
 
     settings = homes[0].manifest.settings("serve", ServeSettings)
@@ -75,6 +87,39 @@ def serve(
         homes, settings=settings, idle_s=minutes * 60, port=port, hosts=hosts,
         ready=lambda: invocations[0].show(data, _lines(homes, minutes, address)),
     )  # fmt: skip
+
+
+def _service() -> Callable[..., None]:
+    try:
+        from interfaces.service.server import serve as run
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the service needs the package {error.name}. Install it with: pip install 'agent-home[service]'"
+        ) from error
+    return run
+
+
+def _serve_fleet(
+    invocation: Invocation, folder: Path, address: str | None, hosts: tuple[str, ...], *, redirect: bool
+) -> None:
+    """Serve the homes of the host in *folder* over HTTP."""
+    if address is None:
+        raise click.UsageError("--fleet needs --http. Name the address at which other hosts reach this one")
+    run = _service()
+    from interfaces.fleet.host_folder import HostFolder
+    from interfaces.fleet.routing import HomeRoutes
+    from interfaces.service.settings import ServeSettings
+    from recall.servers import database_url
+
+    routes = HomeRoutes(HostFolder(folder.absolute()), database_url(surroundings().environ))
+    own = urlsplit(routes.address).hostname
+    data = {"folder": str(folder), "http": address, "redirect": redirect}
+    lines = [f"serving the homes of the fleet in {folder} at http://{address}/homes/NAME/ until Ctrl-C"]
+    with contextlib.closing(routes):
+        run(
+            [], settings=ServeSettings(), idle_s=0.0, port=_port(address), hosts=(*hosts, *([own] if own else ())),
+            fleet=routes, redirect=redirect, ready=lambda: invocation.show(data, lines),
+        )  # fmt: skip
 
 
 def _port(address: str) -> tuple[str, int]:

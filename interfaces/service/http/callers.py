@@ -22,6 +22,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store.speakers import MOST_LABEL_CHARS, speaker_label
 from agent_home.store.transcript import session_name
 
+from ..routing.scope_keys import HOME_IN_SCOPE
 from .problem import HttpProblem
 from .tokens import SCOPES, find_token
 
@@ -190,8 +191,9 @@ class Caller:
 class Callers:
     """The homes of a service, and who may ask about them.
 
-    *sockets* maps the address of each socket to its home. *hosts* are names under which the port may be reached besides
-    those of this machine. A browser's page of another origin is refused.
+    *sockets* maps the address of each socket to its home. On a host of a fleet there are none, and each request names
+    its home (:mod:`interfaces.service.routing.home_router`). *hosts* are names under which the port may be reached
+    besides those of this machine. A browser's page of another origin is refused.
     """
 
     def __init__(self, sockets: Mapping[str, Home], *, hosts: Sequence[str] = (), per_minute: int = 600) -> None:
@@ -236,13 +238,16 @@ class Callers:
         """Return who asks. *schemes* are the words before a token that this path accepts, in lower case.
 
         Raises:
-            HttpProblem: no valid token (401), or too many requests (429).
+            HttpProblem: no valid token (401), too many requests (429), or no home where a fleet needs one (400).
         """
         if self.on_socket(request):
             home = self._sockets[request.scope["server"][0]]
             return Caller(name="socket", home=home, scopes=SCOPES, audience=Audience.owner)
         kind, _, given = request.headers.get("authorization", "").partition(" ")
-        for home in self.homes:
+        named = request.scope.get(HOME_IN_SCOPE)
+        if named is None and not self._sockets:
+            raise HttpProblem(400, "name the home: /homes/NAME before the path, or the header X-Agent-Home")
+        for home in [named] if named is not None else self.homes:
             token = find_token(home, given.strip()) if kind.casefold() in schemes else None
             if token is not None:
                 self._count(f"{home.root}\0{token.name}")

@@ -13,6 +13,7 @@ from agent_home.errors import GitFailed
 from agent_home.git.client import GitClient, home_client, hook_client, untrusted_client
 from agent_home.git.commands import COMMANDS
 from agent_home.git.fetching import fetch_branch
+from agent_home.lease.remote import RefMove, make_outbox, push, remote_refs
 from tests.source_tree import installed
 
 from .traps import PROGRAMS, SWITCHES, Trapped, plain
@@ -91,6 +92,8 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "prune-packed": (("-q",),),
     "init": (("--quiet",),),
     "fetch": (("main",),),
+    "ls-remote": (("refs/heads/main",),),
+    "push": (("refs/agent-home/state",),),
 }  # fmt: skip
 INPUT = {
     "pack-objects": b"HEAD\n",
@@ -134,6 +137,17 @@ def run(git: GitClient, words: str, arguments: tuple[str, ...]) -> None:
         git.change(*words.split(), *arguments, stdin=INPUT.get(words, b""))
 
 
+def exchange(root: Path, folder: Path, words: str, ref: str) -> None:
+    """Read the refs of the repository *root*, or push its commit to another one, from a repository with its objects."""
+    own, other = folder / "own", folder / "other.git"
+    make_outbox(own, "sha1", f"{root}/.git/objects")
+    if words == "ls-remote":
+        assert remote_refs(own, str(root), [ref])
+        return
+    subprocess.run(["git", "init", "--quiet", "--bare", str(other)], check=True)
+    push(own, str(other), [RefMove(ref=ref, old="", new=home_client(root).text("rev-parse", "HEAD").strip())])
+
+
 def test_every_listed_command_has_an_example() -> None:
     assert {command.words for command in COMMANDS} == set(EXAMPLES)
 
@@ -159,6 +173,8 @@ def test_no_command_runs_a_program_of_a_home(trapped: Trapped, tmp_path: Path) -
                     place.change(*words.split(), *arguments, stdin=pack)
             elif words == "fetch":
                 fetch_branch(trapped.root, str(trapped.root), arguments[0], [])
+            elif words in {"ls-remote", "push"}:
+                exchange(trapped.root, tmp_path, words, arguments[0])
             else:
                 run(place, words, arguments)
             if found := trapped.ran():

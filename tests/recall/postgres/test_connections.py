@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.measure import servers
-from recall.postgres.connections import DatabaseFailed, close_pools, connection
+from recall.postgres.connections import Connection, DatabaseFailed, OwnConnection, close_pools, connection
 from recall.servers import NoServer, ServerUnavailable
 
 
@@ -103,3 +103,33 @@ def test_a_server_that_stalls_is_given_up(tmp_path: Path) -> None:
 def test_a_block_that_takes_too_long_is_ended_and_named(new_database_url: str) -> None:
     with pytest.raises(ServerUnavailable, match=r"more than 0\.2 s"), connection(new_database_url, limit_s=0.2) as conn:
         conn.execute("SELECT pg_sleep(20)")
+
+
+def test_an_own_connection_is_made_again_after_it_was_lost(database_url: str) -> None:
+    own = OwnConnection(database_url, 5.0)
+    try:
+        first = own.run(_backend)
+        assert own.run(_backend) == first
+        with connection(database_url) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (first,))
+        with pytest.raises(ServerUnavailable):
+            own.run(_backend)
+        assert own.run(_backend) != first
+        with pytest.raises(DatabaseFailed, match="no_such_table"):
+            own.run(lambda conn: conn.execute("SELECT * FROM no_such_table"))
+    finally:
+        own.close()
+
+
+def test_an_own_connection_gives_up_a_server_that_says_nothing(database_url: str) -> None:
+    own = OwnConnection(database_url, 0.5)
+    start = time.perf_counter()
+    with pytest.raises(ServerUnavailable):
+        own.run(lambda conn: conn.execute("SELECT pg_sleep(20)"))
+    assert time.perf_counter() - start < 10
+
+
+def _backend(conn: Connection) -> int:
+    row = conn.execute("SELECT pg_backend_pid()").fetchone()
+    assert row is not None
+    return int(row[0])

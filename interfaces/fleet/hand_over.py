@@ -1,0 +1,60 @@
+"""Hand a home over: let what runs finish, publish the rest, give the lease back, and remove the copy of this host.
+
+Killed at any step, the next call goes on. The host that the home goes to takes it over by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+
+from agent_home.clock import now
+from agent_home.lease.published import lease_folder
+from agent_home.lease.record import forget_lease
+from agent_home.lock import hold
+from agent_home.moving.departure import drain, mark_left, remove_copy, resume
+
+from .host_folder import HostFolder, HostIdentity
+from .registry import HeldHome, Registry
+
+__all__ = ["hand_over", "set_free"]
+
+_log = logging.getLogger(__name__)
+
+
+def hand_over(
+    registry: Registry, folder: HostFolder, identity: HostIdentity, home: HeldHome, *, why: str, drain_s: float
+) -> None:
+    """Give *home* away, and wait for what runs in it for *drain_s* seconds at most.
+
+    Raises:
+        StillRunning: something ran for longer. The home stays, and is written again.
+        HomeError, OSError: the remote or the disk failed. The home stays, and is written again.
+        RecallError: the registry does not answer. The next call goes on.
+    """
+    place = folder.home(home.id)
+    try:
+        drain(place, drain_s)
+    except BaseException:
+        resume(place)
+        raise
+    mark_left(place)
+    registry.release(home.id, identity.name, identity.incarnation, home.epoch, why)
+    kept = remove_copy(place, folder.aside, folder.leaving, now=now())
+    if kept is not None:
+        _log.warning("%s has writes of this host that were never acknowledged. Look at them, then delete it", kept)
+
+
+def set_free(registry: Registry, folder: HostFolder, identity: HostIdentity, home: HeldHome, *, drain_s: float) -> None:
+    """Make *home* a home of its own, which no fleet serves, in the place where it is.
+
+    Raises:
+        HomeError, OSError, RecallError: see :func:`hand_over`.
+    """
+    place = folder.home(home.id)
+    drain(place, drain_s)
+    registry.release(home.id, identity.name, identity.incarnation, home.epoch, "left the fleet")
+    registry.remove_home(home.id)
+    with hold(place.lock):
+        forget_lease(place)
+        shutil.rmtree(lease_folder(place), ignore_errors=True)

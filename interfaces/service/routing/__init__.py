@@ -1,0 +1,1 @@
+"""Requests for homes of a fleet: which home one names, and which host answers it."""
