@@ -7,7 +7,7 @@ whole of a namespace, and a search finds what is worth little elsewhere. The rea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_home.store.transcript import Message
@@ -19,6 +19,7 @@ from ..entries.withheld import is_empty_without
 from ..reading.bare_corrections import settle_turns
 from ..reading.classifier import SentenceReader
 from ..reading.labels import ItemKind
+from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, summarise
 from ..summary.marked_memory import read_marked
 from ..summary.requests import with_requests
@@ -77,12 +78,12 @@ def read_statements(
     reader = SentenceReader(embedder)
     found = [_statement(item, worth, turns) for item, worth in _with_importance(summary.items, messages, reader)]
     fresh = {exchange.id for exchange in exchanges}
-    return [
+    kept = [
         statement
         for statement in found
-        if statement is not None and statement.importance >= settings.least_importance
-        and fresh.intersection(statement.messages) and not is_empty_without(statement.text)
-    ]  # fmt: skip
+        if statement is not None and fresh.intersection(statement.messages) and not is_empty_without(statement.text)
+    ]
+    return [one for one in _without_told(kept) if one.importance >= settings.least_importance]
 
 
 def _turns(exchange: LoggedExchange, settings: NamespaceSettings) -> Iterator[Message]:
@@ -128,3 +129,18 @@ def _statement(item: Item, importance: float, turns: dict[str, LoggedExchange]) 
         said=max(exchange.said for exchange in exchanges),
         messages=tuple(dict.fromkeys(exchange.id for exchange in exchanges)),
     )  # fmt: skip
+
+
+def _without_told(statements: Sequence[ReadStatement]) -> list[ReadStatement]:
+    """Return *statements* without the sentences before their own one that are statements by themselves."""
+    kept: list[ReadStatement] = []
+    for place, one in enumerate(statements):
+        words = split_speaker(one.text)[1]
+        head = one.text[: len(one.text) - len(words)]
+        others = [other for at, other in enumerate(statements) if at != place and other.messages[0] == one.messages[0]]
+        for other in others:
+            said = split_speaker(other.text)[1]
+            if words.startswith(said) and len(words) > len(said):
+                words = words[len(said) :].lstrip()
+        kept.append(replace(one, text=f"{head}{words}"))
+    return kept

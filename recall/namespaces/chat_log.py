@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any, LiteralString
 
 from ..postgres.connections import Connection
 
 __all__ = [
+    "EXCHANGE_COLUMNS",
     "AppendedExchange",
     "LoggedExchange",
     "NamespaceExchange",
@@ -35,10 +36,10 @@ _NUMBERS: LiteralString = "SELECT nextval('agent_memory.message_numbers') FROM g
 _APPEND: LiteralString = """
 WITH added AS (
     INSERT INTO agent_memory.chat_history(
-        namespace, id, session, message_id, source, user_name, agent_name, user_input, ai_output, said, recorded,
-        digest, entities, held)
+        namespace, id, session, message_id, source, user_name, agent_name, user_input, ai_output, said, utc_offset_s,
+        recorded, digest, entities, held)
     VALUES(%(namespace)s, %(id)s, %(session)s, %(message_id)s, %(source)s, %(user_name)s, %(agent_name)s,
-           %(user_input)s, %(ai_output)s, %(said)s, %(recorded)s, %(digest)s, %(entities)s, %(held)s)
+           %(user_input)s, %(ai_output)s, %(said)s, %(utc_offset_s)s, %(recorded)s, %(digest)s, %(entities)s, %(held)s)
     ON CONFLICT (namespace, message_id) DO NOTHING RETURNING id, held
 ), queued AS (
     INSERT INTO agent_memory.pending_messages(namespace, message) SELECT %(namespace)s, id FROM added WHERE held = ''
@@ -46,16 +47,18 @@ WITH added AS (
 SELECT id FROM added
 """
 _KNOWN: LiteralString = "SELECT id, digest FROM agent_memory.chat_history WHERE namespace = %s AND message_id = %s"
-_COLUMNS: LiteralString = """
-c.id, c.session, c.message_id, c.source, c.user_name, c.agent_name, c.user_input, c.ai_output, c.said, c.entities
+#: Columns of the table ``c`` that :func:`logged_exchange` takes.
+EXCHANGE_COLUMNS: LiteralString = """
+c.id, c.session, c.message_id, c.source, c.user_name, c.agent_name, c.user_input, c.ai_output, c.said, c.utc_offset_s,
+c.entities
 """
 _UNREAD: LiteralString = f"""
-SELECT {_COLUMNS} FROM agent_memory.pending_messages p
+SELECT {EXCHANGE_COLUMNS} FROM agent_memory.pending_messages p
 JOIN agent_memory.chat_history c ON c.namespace = p.namespace AND c.id = p.message
 WHERE p.namespace = %s ORDER BY p.message LIMIT %s
 """
 _BEFORE: LiteralString = f"""
-SELECT {_COLUMNS} FROM agent_memory.chat_history c
+SELECT {EXCHANGE_COLUMNS} FROM agent_memory.chat_history c
 WHERE c.namespace = %s AND c.session = %s AND c.id < %s AND c.held = '' ORDER BY c.id DESC LIMIT %s
 """
 _MENTIONS: LiteralString = """
@@ -73,7 +76,7 @@ class NamespaceExchange:
         message_id: names the exchange within its namespace.
         source: the author of *user_input*: user, participant, tool or web.
         user_name: the name of that author, and *agent_name* that of the agent. Either may be empty.
-        said: the time.
+        said: the time, with the offset of the place where it was said.
         entities: names in both texts.
         held: why the guard held the exchange back. Such a one is never read. Empty for all others.
     """
@@ -142,11 +145,13 @@ def _append(
 
 
 def _row(namespace: int, number: int, exchange: NamespaceExchange, digest: bytes, now: datetime) -> dict[str, Any]:
+    offset = exchange.said.utcoffset() or timedelta()
     return {
         "namespace": namespace, "id": number, "session": exchange.session, "message_id": exchange.message_id,
         "source": exchange.source, "user_name": exchange.user_name, "agent_name": exchange.agent_name,
         "user_input": exchange.user_input, "ai_output": exchange.ai_output, "said": exchange.said,
-        "recorded": now, "digest": digest, "entities": list(exchange.entities), "held": exchange.held,
+        "utc_offset_s": int(offset.total_seconds()), "recorded": now, "digest": digest,
+        "entities": list(exchange.entities), "held": exchange.held,
     }  # fmt: skip
 
 
@@ -189,10 +194,11 @@ def mentions_since(conn: Connection, namespace: int, start: datetime, end: datet
 
 def logged_exchange(row: Sequence[Any]) -> LoggedExchange:
     """Return the exchange of a row of the log."""
-    number, session, message_id, source, user_name, agent_name, user_input, ai_output, said, entities = row
+    number, session, message_id, source, user_name, agent_name, user_input, ai_output, said, offset_s, entities = row
     return LoggedExchange(
         id=number, session=session, message_id=message_id, source=source, user_name=user_name, agent_name=agent_name,
-        user_input=user_input, ai_output=ai_output, said=said, entities=tuple(entities),
+        user_input=user_input, ai_output=ai_output, said=said.astimezone(timezone(timedelta(seconds=offset_s))),
+        entities=tuple(entities),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from ..postgres.connections import Connection
-from .chat_log import LoggedExchange, logged_exchange
+from .chat_log import EXCHANGE_COLUMNS, LoggedExchange, logged_exchange
 
 __all__ = [
     "FORGOTTEN",
@@ -29,12 +29,9 @@ __all__ = [
 FORGOTTEN = "forgotten"
 #: Rows that are fetched at a time.
 _FETCHED = 500
-_COLUMNS: LiteralString = """
-c.id, c.session, c.message_id, c.source, c.user_name, c.agent_name, c.user_input, c.ai_output, c.said, c.entities
-"""
-_ALL: LiteralString = f"SELECT {_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s ORDER BY c.id"
+_ALL: LiteralString = f"SELECT {EXCHANGE_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s ORDER BY c.id"
 _SESSION: LiteralString = f"""
-SELECT {_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s AND c.session = %s ORDER BY c.id
+SELECT {EXCHANGE_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s AND c.session = %s ORDER BY c.id
 """
 _REWRITE: LiteralString = """
 UPDATE agent_memory.chat_history SET session = %(session)s, message_id = %(message_id)s, user_name = %(user_name)s,

@@ -200,10 +200,12 @@ def delete_namespace(conn: Connection, namespace: int) -> bool:
     return conn.execute("DELETE FROM agent_memory.namespaces WHERE id = %s", (namespace,)).rowcount > 0
 
 
-def namespace_names(conn: Connection, *, after: str = "", limit: int = 1000) -> list[str]:
-    """Return at most *limit* names of namespaces behind *after*, in order."""
+def namespace_names(conn: Connection, *, prefix: str = "", after: str = "", limit: int = 1000) -> list[str]:
+    """Return at most *limit* names of namespaces that begin with *prefix* and stand behind *after*, in order."""
     rows = conn.execute(
-        "SELECT name FROM agent_memory.namespaces WHERE name > %s ORDER BY name LIMIT %s", (after, limit)
+        "SELECT name FROM agent_memory.namespaces WHERE name >= %(prefix)s AND starts_with(name, %(prefix)s) "
+        "AND name > %(after)s ORDER BY name LIMIT %(limit)s",
+        {"prefix": prefix, "after": after, "limit": limit},
     )
     return [name for (name,) in rows]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import LiteralString, NamedTuple
 
 from agent_home.tokens import count_tokens
@@ -240,7 +240,7 @@ def _chosen(
 
 def _line(row: _RankedMemory, names: Mapping[int, str], own: int) -> str:
     owner = "" if row.namespace == own else names[row.namespace]
-    return memory_line(row.summary, category=row.category, day=f"{row.said:%Y-%m-%d}", owner=owner)
+    return memory_line(row.summary, category=row.category, day=f"{row.said.astimezone(UTC):%Y-%m-%d}", owner=owner)
 
 
 def _with_sources(
@@ -254,7 +254,7 @@ def _with_sources(
         RecalledMemory(
             namespace=names[row.namespace], id=row.id, summary=row.summary, category=row.category, role=row.role,
             session=row.session, importance=row.importance, relevance=round(value, 4), essential=essential,
-            said=row.said,
+            said=row.said.astimezone(UTC),
             sources=tuple(
                 sources[row.namespace, number] for number in row.messages if (row.namespace, number) in sources
             ),

@@ -63,6 +63,7 @@ CREATE TABLE agent_memory.chat_history(
     user_input TEXT NOT NULL,
     ai_output TEXT NOT NULL,
     said TIMESTAMPTZ NOT NULL,
+    utc_offset_s INTEGER NOT NULL,
     recorded TIMESTAMPTZ NOT NULL,
     digest BYTEA NOT NULL,
     entities TEXT[] NOT NULL,
@@ -129,6 +130,7 @@ CREATE TABLE agent_memory.short_term_memory(
     FOREIGN KEY (namespace, memory) REFERENCES agent_memory.long_term_memory ON DELETE CASCADE
 );
 """
+# A memory stays in one place with its vector and its words, so that comparing them reads nothing else.
 _PARTITION: LiteralString = (
     """
 DO $$
@@ -142,7 +144,7 @@ BEGIN
     + """ - 1 LOOP
             EXECUTE format('CREATE TABLE agent_memory.%I PARTITION OF agent_memory.%I FOR VALUES WITH (MODULUS """
     + _PARTITIONS
-    + """, REMAINDER %s)', parent || '_' || part, parent, part);
+    + """, REMAINDER %s) WITH (toast_tuple_target = 8160)', parent || '_' || part, parent, part);
         END LOOP;
     END LOOP;
 END $$
