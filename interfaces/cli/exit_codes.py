@@ -42,6 +42,8 @@ EXIT_CODES: Mapping[str, int] = {
     "distill.reading.memory_marks.MarkedTooLarge": 7,
     "agent_home.imports.yaml_documents.ManifestUnreadable": 7,
     "recall.hot_state.HotStateRefused": 2,
+    "recall.namespaces.errors.NamespaceRefused": 2,
+    "recall.namespaces.errors.NoSuchNamespace": 2,
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.own_place.PlaceIsLink": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,
