@@ -6,10 +6,10 @@ shared or deleted something, and a write of this process drops the answers of it
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
+from datetime import datetime
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -36,18 +36,17 @@ class CacheCounts:
 class AnswerCache(Generic[A]):
     """Answers by namespace and question. An object may be shared between threads."""
 
-    def __init__(self, *, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = most, clock
-        self._lock = Lock()
-        self._kept: OrderedDict[tuple[Hashable, Hashable], tuple[Hashable, float, A]] = OrderedDict()
+    def __init__(self, *, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[tuple[Hashable, Hashable], tuple[Hashable, datetime, A]] = OrderedDict()
         self._hits = self._misses = 0
 
-    def get(self, namespace: Hashable, question: Hashable, versions: Hashable) -> A | None:
+    def get(self, namespace: Hashable, question: Hashable, versions: Hashable, now: datetime) -> A | None:
         """Return the answer to *question* that was made from these *versions*, or ``None``. Count a hit or a miss."""
         key = namespace, question
         with self._lock:
             found = self._kept.get(key)
-            if found is not None and found[0] == versions and self._clock() < found[1]:
+            if found is not None and found[0] == versions and now < found[1]:
                 self._kept.move_to_end(key)
                 self._hits += 1
                 return found[2]
@@ -55,10 +54,10 @@ class AnswerCache(Generic[A]):
             self._misses += 1
             return None
 
-    def keep(self, namespace: Hashable, question: Hashable, versions: Hashable, answer: A, seconds: float) -> None:
-        """Keep *answer* for *seconds*. The answer that was asked for least recently makes room."""
+    def keep(self, namespace: Hashable, question: Hashable, versions: Hashable, answer: A, until: datetime) -> None:
+        """Keep *answer* before the time *until*. The answer that was asked for least recently makes room."""
         with self._lock:
-            self._kept[namespace, question] = versions, self._clock() + seconds, answer
+            self._kept[namespace, question] = versions, until, answer
             self._kept.move_to_end((namespace, question))
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)

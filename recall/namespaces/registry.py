@@ -36,6 +36,7 @@ __all__ = [
 _FIND: LiteralString = "SELECT id FROM agent_memory.namespaces WHERE name = %s"
 #: A deletion that runs is waited for, and one that begins later waits.
 _HOLD: LiteralString = _FIND + " FOR KEY SHARE"
+_LOOKS: LiteralString = "SELECT name FROM agent_memory.namespaces WHERE appearance = %s"
 _MAKE: LiteralString = """
 INSERT INTO agent_memory.namespaces(name, appearance, made) VALUES(%s, %s, %s) ON CONFLICT DO NOTHING RETURNING id
 """
@@ -144,12 +145,14 @@ def ensure_namespace(conn: Connection, name: str, now: datetime) -> int:
     Raises:
         NamespaceRefused: it may not be called so, or one that looks the same is there.
     """
-    found = conn.execute(_HOLD, (checked_name(name),)).fetchone()
-    found = found or conn.execute(_MAKE, (name, appearance(name), now)).fetchone()
-    found = found or conn.execute(_HOLD, (name,)).fetchone()  # another process made it meanwhile
-    if found is None:
-        raise NamespaceRefused(f"a namespace whose name looks like {name!a} is there already. Choose another name")
-    return int(found[0])
+    looks = appearance(checked_name(name))
+    while True:  # another process may make or delete it between two statements
+        found = conn.execute(_HOLD, (name,)).fetchone() or conn.execute(_MAKE, (name, looks, now)).fetchone()
+        if found is not None:
+            return int(found[0])
+        other = conn.execute(_LOOKS, (looks,)).fetchone()
+        if other is not None and other[0] != name:
+            raise NamespaceRefused(f"a namespace whose name looks like {name!a} is there already. Choose another name")
 
 
 def lock_namespace(conn: Connection, namespace: int, *, wait: bool) -> bool:

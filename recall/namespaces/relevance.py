@@ -48,6 +48,8 @@ def fit(cosine: float | None, words: float) -> float:
 def relevance(cosine: float | None, words: float, *, memories: int, cjk: bool) -> float:
     """Return the relevance of a memory, 0 to 1.
 
+    The words of a Chinese question tell more than its vector, so there either may make a memory relevant.
+
     Args:
         cosine: of the vectors of the memory and the question, or ``None`` without one.
         words: share of the question's words that the memory has, 0 to 1, by their rarity.
@@ -57,7 +59,8 @@ def relevance(cosine: float | None, words: float, *, memories: int, cjk: bool) -
     >>> relevance(0.9, 0.8, memories=50, cjk=False) > 0.99, relevance(0.2, 0.0, memories=50, cjk=False) < 0.1
     (True, True)
     """
-    if cosine is None and not words:
-        return 0.0
-    curve = (_CJK_WORDS if cjk else _WORDS) if cosine is None else (_CHINESE_VECTORS if cjk else _VECTORS)
-    return curve.share_below(fit(cosine, words), memories)
+    by_words = (_CJK_WORDS if cjk else _WORDS).share_below(words, memories) if words else 0.0
+    if cosine is None:
+        return by_words
+    by_both = (_CHINESE_VECTORS if cjk else _VECTORS).share_below(fit(cosine, words), memories)
+    return max(by_words, by_both) if cjk else by_both

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import LiteralString, NamedTuple
 
 from agent_home.tokens import count_tokens
@@ -148,14 +148,14 @@ def retrieve(
     with database(url) as conn:
         readable = readable_namespaces(conn, find_namespace(conn, name))
         versions = tuple((one.id, one.version) for one in readable)
-        kept = cache.get((url, name), key, versions) if cache is not None else None
+        kept = cache.get((url, name), key, versions, now) if cache is not None else None
         if kept is not None:
             return replace(kept, cached=True, ms=_since(started))
         vector, degraded = _embedded(embedder, asked, reason)
-        answer, lives_s = _answered(conn, name, readable, asked, vector, embedder, settings, now)
+        answer, expires = _answered(conn, name, readable, asked, vector, embedder, settings, now)
     answer = replace(answer, degraded=degraded, ms=_since(started))
     if cache is not None and not degraded:
-        cache.keep((url, name), key, versions, answer, min(settings.cache_s, lives_s))
+        cache.keep((url, name), key, versions, answer, min([now + timedelta(seconds=settings.cache_s), *expires]))
     return answer
 
 
@@ -182,8 +182,8 @@ def _answered(
     embedder: Embedder | None,
     settings: NamespaceSettings,
     now: datetime,
-) -> tuple[RetrievedMemories, float]:
-    """Return the answer, and the seconds until one of its memories expires."""
+) -> tuple[RetrievedMemories, list[datetime]]:
+    """Return the answer, and the time when the first of the short-term memories expires, if there is one."""
     model = conn.execute(_MODEL, (embedder.fingerprint,)).fetchone() if vector is not None and embedder else None
     own, terms = readable[0].id, query_terms(asked)
     found = conn.execute(_SCAN, {
@@ -197,9 +197,8 @@ def _answered(
     fitting = within_budget(name, lines, settings.budget_tokens)
     text = fenced(name, [lines[place] for place in fitting])
     memories = _with_sources(conn, [chosen[place] for place in fitting], names)
-    expires = conn.execute(_EXPIRES, (own, now)).fetchone()
-    lives_s = (expires[0] - now).total_seconds() if expires and expires[0] else settings.cache_s
-    return RetrievedMemories(memories=memories, text=text, tokens=count_tokens(text)), lives_s
+    expires = [at for (at,) in conn.execute(_EXPIRES, (own, now)) if at is not None]
+    return RetrievedMemories(memories=memories, text=text, tokens=count_tokens(text)), expires
 
 
 class _RankedMemory(NamedTuple):

@@ -290,8 +290,8 @@ def _memory_lines(found: RetrievedMemories) -> Iterator[str]:
 
 def _stats_lines(counts: NamespaceCounts) -> Iterator[str]:
     yield f"{counts.messages} messages, {counts.pending} not read yet, {counts.held} held back by the guard"
-    kinds = f"{counts.archived} archived, {counts.merged} merged"
-    yield f"{counts.memories} memories ({kinds}), {counts.superseded} superseded, {counts.short_term} in short-term memory"
+    kinds = f"{counts.archived} archived, {counts.merged} merged, {counts.short_term} in short-term memory"
+    yield f"{counts.memories} memories ({kinds}), {counts.superseded} superseded"
     yield f"{counts.entities} entities, {counts.relationships} relationships, {counts.without_vector} without a vector"
     if counts.reads:
         yield f"reads {', '.join(counts.reads)}"
