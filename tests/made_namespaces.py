@@ -45,9 +45,10 @@ def talk(namespace: AgentNamespace, *texts: str, **given: Any) -> None:
 
 
 def query(url: str, statement: LiteralString, *values: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement."""
+    """Return the rows of a statement, none for one that gives no rows."""
     with connection(url) as conn:
-        return conn.execute(statement, values).fetchall()
+        done = conn.execute(statement, values)
+        return done.fetchall() if done.description is not None else []
 
 
 def summaries(url: str, namespace: AgentNamespace, *, live: bool = True) -> Sequence[str]:

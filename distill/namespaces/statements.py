@@ -65,6 +65,7 @@ def read_statements(
 
     *before* are earlier exchanges of the session, which an answer or a correction may refer to.
     """
+    now = now.astimezone(exchanges[-1].said.tzinfo)  # "yesterday" is counted where it was said
     turns = {message.source: exchange for exchange in (*before, *exchanges) for message in _turns(exchange, settings)}
     earlier = [message for exchange in before for message in _turns(exchange, settings)]
     said = [message for exchange in exchanges for message in _turns(exchange, settings)]
