@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ForgetInNamespaceBody", "ProcessBody", "PromoteBody", "RecordBody", "RetrieveBody", "ShareBody"]
+__all__ = [
+    "ExchangeBody",
+    "ForgetInNamespaceBody",
+    "ProcessBody",
+    "PromoteBody",
+    "RecordBody",
+    "RetrieveBody",
+    "ShareBody",
+]
 
 #: Exchanges of one request, and messages that one request may turn into memories: that takes some seconds.
 _MOST_EXCHANGES, _MOST_PROCESSED = 200, 256
@@ -32,9 +40,7 @@ class ExchangeBody(_NamespaceBody):
     source: Literal["user", "participant", "tool", "web"] = "user"
     user_name: str = Field(default="", max_length=_NAME)
     agent_name: str = Field(default="", max_length=_NAME)
-    said: Annotated[AwareDatetime, Field(strict=False)] | None = Field(
-        default=None, description="ISO 8601 time with a time zone."
-    )
+    said: str = Field(default="", max_length=64, description="ISO 8601 time with a time zone.")
 
 
 class RecordBody(_NamespaceBody):
