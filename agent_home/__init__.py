@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from interfaces.api import AgentHome, create_home, open_home
+    from interfaces.api import AgentHome, AgentNamespace, create_home, open_home, open_namespace
 
-__all__ = ["AgentHome", "create_home", "open_home"]
+__all__ = ["AgentHome", "AgentNamespace", "create_home", "open_home", "open_namespace"]
 
 
 def __getattr__(name: str) -> Any:

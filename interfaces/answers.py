@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     from distill.closing_result import Closed, ClosingFailure
     from distill.entries.citation import Cited
     from distill.entries.notes import Finished, Remembered
+    from distill.namespaces.forgetting import ForgottenMemories
+    from distill.namespaces.processing import ProcessedMessages
+    from distill.namespaces.promotion import NamespacePromotion
+    from distill.namespaces.recording import RecordedExchange
+    from distill.namespaces.schedule import DueRun
     from distill.reading.model_reader import ModelUse
     from distill.review.queue import ReviewItem
     from recall.hot_state import HotItem
     from recall.index.migration import IndexMove
+    from recall.namespaces.registry import NamespaceCounts
+    from recall.namespaces.retrieval import RetrievedMemories
     from recall.search.hybrid import Hit, SearchResult
 
     from .doctor.store_report import StoresReport
@@ -41,19 +48,26 @@ __all__ = [
     "closed_answer",
     "content_answer",
     "damage_answer",
+    "due_run_answer",
     "event_answer",
     "finished_answer",
+    "forgotten_answer",
     "hot_item_answer",
     "imported_answer",
     "index_move_answer",
     "ingested_answer",
     "lineage_answer",
+    "namespace_promotion_answer",
+    "namespace_stats_answer",
     "output_answer",
     "output_stats_answer",
+    "processed_answer",
     "prompt_answer",
     "pruned_answer",
+    "recorded_answer",
     "remembered_answer",
     "restored_answer",
+    "retrieved_answer",
     "search_answer",
     "status_answer",
     "status_file_answer",
@@ -440,3 +454,50 @@ def index_move_answer(done: IndexMove) -> dict[str, Any]:
         "source": done.source, "target": done.target, "namespace": done.namespace, "copied": done.copied,
         "seconds": round(done.seconds, 3), **dataclasses.asdict(done.counts),
     }  # fmt: skip
+
+
+def recorded_answer(done: RecordedExchange) -> dict[str, Any]:
+    """Return what became of an exchange. ``held`` says why the guard holds it back, and is empty otherwise."""
+    return dataclasses.asdict(done)
+
+
+def processed_answer(done: ProcessedMessages) -> dict[str, Any]:
+    """Return what was read from messages of a namespace."""
+    return {**dataclasses.asdict(done), "degraded": list(done.degraded)}
+
+
+def retrieved_answer(found: RetrievedMemories) -> dict[str, Any]:
+    """Return the memories that a namespace has for a question, and their text for a prompt."""
+    return {
+        "memories": [
+            {**dataclasses.asdict(memory), "said": memory.said.isoformat(), "sources": list(memory.sources)}
+            for memory in found.memories
+        ],
+        "text": found.text, "tokens": found.tokens, "degraded": list(found.degraded), "cached": found.cached,
+        "ms": round(found.ms, 3),
+    }  # fmt: skip
+
+
+def namespace_promotion_answer(done: NamespacePromotion) -> dict[str, Any]:
+    """Return what a promotion of a namespace did."""
+    lists = {name: list(getattr(done, name)) for name in ("promoted", "archived", "merged")}
+    return {**dataclasses.asdict(done), **lists}
+
+
+def due_run_answer(run: DueRun) -> dict[str, Any]:
+    """Return what was done in all namespaces that were due."""
+    return {**dataclasses.asdict(run), "failed": list(run.failed)}
+
+
+def forgotten_answer(done: ForgottenMemories) -> dict[str, Any]:
+    """Return what was forgotten in a namespace, or would be."""
+    return dataclasses.asdict(done)
+
+
+def namespace_stats_answer(counts: NamespaceCounts) -> dict[str, Any]:
+    """Return what a namespace holds."""
+    times = {
+        name: value.isoformat() if value is not None else None
+        for name, value in (("promoted", counts.promoted), ("promote_after", counts.promote_after))
+    }
+    return {**dataclasses.asdict(counts), **times, "reads": list(counts.reads), "read_by": list(counts.read_by)}

@@ -47,7 +47,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "recall": [
         ["collector_pause", "errors", "settings", "text"], ["servers"], ["embedding", "postgres"], ["index"],
-        ["hot_state", "search"],
+        ["hot_state", "namespaces", "search"],
         ["evaluation"],
     ],
     "assembler": [
@@ -59,7 +59,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],
         ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["closing_result"], ["close"],
         ["interrupted_night", "report"], ["told_turns"], ["entry_target"],
-        ["forget", "nightly", "participant_notes", "resume"],
+        ["forget", "namespaces", "nightly", "participant_notes", "resume"],
     ],
 }  # fmt: skip
 #: Adapters whose framework is an extra of its own, which `make test` has not: `make frameworks` imports them.

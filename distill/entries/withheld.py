@@ -11,7 +11,7 @@ from guard.lazy_regex import lazy_regex
 
 from ..statements.statement_parser import parse_statement
 
-__all__ = ["has_placeholder", "is_empty_without", "withheld_words"]
+__all__ = ["has_placeholder", "is_empty_without", "withheld_words", "without_placeholders"]
 
 _FORGOTTEN = r"\[(?:(?:forgotten|removed) )?f-[0-9a-f]{8}\]"
 _PLACEHOLDER = lazy_regex(rf"\[REDACTED:[^\]\n]{{1,80}}\]|{_FORGOTTEN}")
@@ -28,6 +28,11 @@ def has_placeholder(text: str) -> bool:
     (True, False)
     """
     return _PLACEHOLDER.search(text) is not None
+
+
+def without_placeholders(text: str) -> str:
+    """Return *text* with a blank in place of what was withheld."""
+    return _PLACEHOLDER.sub(" ", text)
 
 
 def is_empty_without(text: str) -> bool:

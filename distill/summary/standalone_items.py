@@ -31,7 +31,7 @@ from .sentence_kinds import is_standing_order
 from .standing import kind_of_entry
 from .surroundings import choose_surroundings, with_answer
 
-__all__ = ["owner_name", "tell_items"]
+__all__ = ["owner_name", "tell_items", "tell_items_to"]
 
 _USER = "USER.md"
 #: Names of an assistant without one.
@@ -55,12 +55,16 @@ def tell_items(
 
     The question of another turn is kept with its answer, unless it repeats the output of a tool.
     """
-    if not summary.items:
-        return summary
+    return tell_items_to(owner_name(home), summary, messages, before, now) if summary.items else summary
+
+
+def tell_items_to(
+    owner: str, summary: Summary, messages: Sequence[Message], before: Sequence[Message], now: datetime
+) -> Summary:
+    """Do the work of :func:`tell_items` without a home. *owner* is the user's name, or empty."""
     spoken = spoken_messages([*before, *messages])
     places = {message.source: place for place, message in enumerate(spoken)}
     tools = "\n".join(identity_key(m.content) for m in (*before, *messages) if m.role not in {"user", "assistant"})
-    owner = owner_name(home)
     told = [_told(item, spoken, places, owner, tools, now) for item in summary.items]
     return replace(summary, items=tuple(_joined(told)))
 

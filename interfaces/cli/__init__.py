@@ -87,6 +87,12 @@ COMMANDS = {
         "fleet": ("interfaces.cli.commands.fleet:fleet", "Serve many homes on several hosts."),
         "token": ("interfaces.cli.commands.token:token", "Give programs access over HTTP."),
     },
+    "Without a folder": {
+        "namespaces": (
+            "interfaces.cli.commands.namespaces:namespaces",
+            "Keep memory of many agents in PostgreSQL.",
+        ),
+    },
     "Index": {
         "sync": ("interfaces.cli.commands.sync:sync", "Bring the search index up to date."),
         "watch": ("interfaces.cli.commands.watch:watch", "Keep the search index up to date until Ctrl-C."),

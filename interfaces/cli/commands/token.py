@@ -41,6 +41,10 @@ def token() -> None:
     examples=(
         ("Use a secret that a cluster hands out", "memory token add pods --token-file /run/secrets/token"),
         ("Let a job read what jobs may read", "memory token add nightly"),
+        (
+            "Let a crew of agents use its namespaces",
+            "memory token add crew --scope read --scope write --namespace 'crew-*'",
+        ),
         ("Let Prometheus read figures", "memory token add prometheus --scope metrics"),
         (
             "Let your own assistant read and write",
@@ -55,17 +59,30 @@ def token() -> None:
     help="Who sees the answers.",
 )  # fmt: skip
 @click.option(
+    "--namespace", "namespaces", multiple=True, metavar="NAME",
+    help="A namespace that it may use, or with a star at the end all that begin so. May be repeated (default: none).",
+)  # fmt: skip
+@click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Use the token in FILE instead of a new one.",
 )
 @options
-def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: str, token_file: Path | None) -> None:
+def add(
+    invocation: Invocation,
+    name: str,
+    scopes: tuple[str, ...],
+    audience: str,
+    namespaces: tuple[str, ...],
+    token_file: Path | None,
+) -> None:
     """Make a token and print it.
 
     With the scope read it gets prompts and searches, as its audience may see them. With write it stores, appends,
     closes, cites and ends. With review it lists what waits, and with metrics it gets figures alone. No token decides.
+
+    A token uses only the namespaces that it names, and none by default (`memory namespaces`).
 
     A token of another audience than owner speaks for itself: the user messages that it appends are a participant's, its
     notes name it, and its preferences and decisions wait for a person. Its sessions are its own.
@@ -76,13 +93,18 @@ def add(invocation: Invocation, name: str, scopes: tuple[str, ...], audience: st
     given = storage.read_bytes(token_file).decode("utf-8", "replace").strip() if token_file else ""
     if token_file and not given:
         raise click.UsageError(f"{token_file} is empty. Put a token of 32 random characters or more into it")
-    made = add_token(home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment, given=given)
+    made = add_token(
+        home, name, scopes=scopes or ("read",), audience=audience, now=invocation.moment, given=given,
+        namespaces=namespaces,
+    )  # fmt: skip
+    data = {
+        "name": name, "scopes": list(scopes or ("read",)), "audience": audience, "namespaces": list(namespaces),
+    }  # fmt: skip
     if given:
-        invocation.show({"name": name, "scopes": list(scopes or ("read",)), "audience": audience}, [f"added {name}"])
+        invocation.show(data, [f"added {name}"])
         return
     invocation.warn("this is the only time that the token is shown")
-    data = {"name": name, "token": made, "scopes": list(scopes or ("read",)), "audience": audience}
-    invocation.show(data, [made])
+    invocation.show({**data, "token": made}, [made])
 
 
 @token.command("list", cls=Command, examples=(("List them as JSON", "memory token list --json"),))
@@ -93,9 +115,16 @@ def list_(invocation: Invocation) -> None:
 
     found = tokens(invocation.home)
     rows = [
-        {"name": item.name, "scopes": list(item.scopes), "audience": item.audience, "made": item.made} for item in found
+        {
+            "name": item.name, "scopes": list(item.scopes), "audience": item.audience, "made": item.made,
+            "namespaces": list(item.namespaces),
+        }
+        for item in found
+    ]  # fmt: skip
+    lines = [
+        f"{item.name:20}  {','.join(item.scopes):18}  {item.audience:8}  {item.made[:10]}  {' '.join(item.namespaces)}"
+        for item in found
     ]
-    lines = [f"{item.name:20}  {','.join(item.scopes):18}  {item.audience:8}  {item.made[:10]}" for item in found]
     invocation.show({"tokens": rows}, lines or ["no tokens"])
 
 

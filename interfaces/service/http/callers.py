@@ -22,7 +22,11 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store.speakers import MOST_LABEL_CHARS, speaker_label
 from agent_home.store.transcript import session_name
 
+<<<<<<< HEAD
 from ..routing.scope_keys import HOME_IN_SCOPE
+=======
+from .namespaces.grants import EVERY_NAMESPACE
+>>>>>>> tables
 from .problem import HttpProblem
 from .tokens import SCOPES, find_token
 
@@ -45,7 +49,7 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::\d{1,5})?")
 class Caller:
     """The one who asks: a name, the home, and the scopes. *audience* is who sees the answers.
 
-    *key* tells callers apart: another token of the same name has another.
+    *key* tells callers apart: another token of the same name has another. *namespaces* are those that it may use.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Caller:
     scopes: tuple[str, ...]
     audience: str
     key: str = ""
+    namespaces: tuple[str, ...] = ()
 
     @property
     def author(self) -> dict[str, Any]:
@@ -242,7 +247,9 @@ class Callers:
         """
         if self.on_socket(request):
             home = self._sockets[request.scope["server"][0]]
-            return Caller(name="socket", home=home, scopes=SCOPES, audience=Audience.owner)
+            return Caller(
+                name="socket", home=home, scopes=SCOPES, audience=Audience.owner, namespaces=(EVERY_NAMESPACE,)
+            )
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         named = request.scope.get(HOME_IN_SCOPE)
         if named is None and not self._sockets:
@@ -252,8 +259,9 @@ class Callers:
             if token is not None:
                 self._count(f"{home.root}\0{token.name}")
                 return Caller(
-                    name=token.name, home=home, scopes=token.scopes, audience=token.audience, key=token.digest
-                )
+                    name=token.name, home=home, scopes=token.scopes, audience=token.audience, key=token.digest,
+                    namespaces=token.namespaces,
+                )  # fmt: skip
         raise HttpProblem(
             401, "no valid bearer token. Make one: memory token add NAME", headers={"WWW-Authenticate": "Bearer"}
         )

@@ -20,6 +20,9 @@ from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.store.machine_state import hold_home
 from agent_home.store.speakers import speaker_label
+from recall.namespaces.errors import NamespaceRefused
+
+from .namespaces.grants import checked_grants
 
 __all__ = ["SCOPES", "AccessToken", "NoSuchToken", "TokenInvalid", "add_token", "find_token", "remove_token", "tokens"]
 
@@ -36,13 +39,17 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessToken:
-    """A token without its secret. *digest* is the SHA-256 of the token, in hexadecimal."""
+    """A token without its secret. *digest* is the SHA-256 of the token, in hexadecimal.
+
+    *namespaces* are those that it may use (``interfaces.service.http.namespaces.grants``). Without names it uses none.
+    """
 
     name: str
     digest: str
     scopes: tuple[str, ...]
     audience: str
     made: str
+    namespaces: tuple[str, ...] = ()
 
 
 class TokenInvalid(HomeError, ValueError):
@@ -57,7 +64,16 @@ class NoSuchToken(HomeError):
         self.name = name
 
 
-def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, now: datetime, given: str = "") -> str:
+def add_token(
+    home: Home,
+    name: str,
+    *,
+    scopes: Sequence[str],
+    audience: str,
+    now: datetime,
+    given: str = "",
+    namespaces: Sequence[str] = (),
+) -> str:
     """Make a token called *name* and return it. Only its digest is stored.
 
     *given* is used in place of a new one, such as a secret that a cluster hands out. Adding it again changes nothing.
@@ -82,6 +98,10 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
         raise TokenInvalid("only the owner sees what waits. Add --audience owner, or another scope")
     if given and len(given) < _LEAST_CHARS:
         raise TokenInvalid(f"the token has {len(given)} characters. Give it {_LEAST_CHARS} random ones or more")
+    try:
+        granted = checked_grants(namespaces)
+    except NamespaceRefused as error:
+        raise TokenInvalid(str(error)) from error
     token = given or _PREFIX + secrets.token_urlsafe(32)
     made = AccessToken(
         name=name,
@@ -89,6 +109,7 @@ def add_token(home: Home, name: str, *, scopes: Sequence[str], audience: str, no
         scopes=tuple(scope for scope in SCOPES if scope in scopes),
         audience=audience,
         made=now.isoformat(timespec="seconds"),
+        namespaces=granted,
     )
     with hold_home(home):
         known = tokens(home)
@@ -116,7 +137,10 @@ def remove_token(home: Home, name: str) -> None:
 def tokens(home: Home) -> list[AccessToken]:
     """Return the tokens of *home*, in the order in which they were made. A record of another machine has none."""
     record = read_record(home.machine, _RECORD) or {}
-    return [AccessToken(**{**row, "scopes": tuple(row["scopes"])}) for row in record.get("tokens", [])]
+    return [
+        AccessToken(**{**row, "scopes": tuple(row["scopes"]), "namespaces": tuple(row.get("namespaces", ()))})
+        for row in record.get("tokens", [])
+    ]
 
 
 def find_token(home: Home, given: str) -> AccessToken | None:
@@ -128,9 +152,9 @@ def find_token(home: Home, given: str) -> AccessToken | None:
     return found
 
 
-def _same(token: AccessToken) -> tuple[str, str, tuple[str, ...], str]:
+def _same(token: AccessToken) -> tuple[str, str, tuple[str, ...], str, tuple[str, ...]]:
     """Return everything of *token* but its time."""
-    return token.name, token.digest, token.scopes, token.audience
+    return token.name, token.digest, token.scopes, token.audience, token.namespaces
 
 
 def _digest(token: str) -> str:

@@ -35,7 +35,7 @@ def served(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) 
         home = Home(root)
         audiences = {"owner": "owner", **dict.fromkeys(OTHERS, "")}
         tokens = {
-            name: add_token(home, name, scopes=SCOPES, audience=name, now=NOW) for name in audiences
+            name: add_token(home, name, scopes=SCOPES, audience=name, now=NOW, namespaces=["n1"]) for name in audiences
         } | {
             scope: add_token(home, scope, scopes=(scope,), audience="owner", now=NOW) for scope in SCOPES
         } | {

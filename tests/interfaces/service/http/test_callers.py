@@ -57,7 +57,7 @@ def callers(home: Home) -> Callers:
 
 def test_who_comes_over_the_socket_is_the_owner_with_every_scope(callers: Callers, home: Home) -> None:
     caller = callers.identify(request(over=SOCKET))
-    assert caller == Caller(name="socket", home=home, scopes=SCOPES, audience="owner")
+    assert caller == Caller(name="socket", home=home, scopes=SCOPES, audience="owner", namespaces=("*",))
 
 
 def test_each_socket_speaks_for_its_home(home: Home, tmp_path: Path, pattern: FolderCopy) -> None:

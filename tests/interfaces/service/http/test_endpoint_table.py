@@ -35,7 +35,10 @@ PLACES = [pytest.param(item, id=f"{item.methods[-1]} {item.path}") for item in E
 
 
 def filled(endpoint: HttpEndpoint) -> str:
-    return endpoint.path.format(session="s1", job="nope", entry="KD-0000", output="mem-20260101-000000-00000000")
+    return endpoint.path.format(
+        session="s1", job="nope", entry="KD-0000", output="mem-20260101-000000-00000000", namespace="n1", reader="n2",
+        memory="7",
+    )  # fmt: skip
 
 
 def test_health_needs_no_token(served: Served) -> None:
@@ -60,6 +63,8 @@ def test_an_endpoint_needs_its_scope_and_no_other(served: Served, endpoint: Http
         answered = served.ask(method, filled(endpoint), token=endpoint.scope, json={} if method == "POST" else None)
         if endpoint.path.endswith("resolve"):
             assert answered.status_code == 404
+        elif "{namespace}" in endpoint.path:
+            assert (answered.status_code, "may not use" in answered.json()["error"]) == (403, True)
         else:
             assert answered.status_code in {200, 404, 422}, answered.text
 

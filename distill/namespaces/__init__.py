@@ -1,0 +1,1 @@
+"""Turn the log of a namespace into memories: reading, promotion, merging, forgetting, and when each of them runs."""

@@ -1,0 +1,161 @@
+"""Own the rows of short-term memory: references to memories of the moment, with their scores and the end of their time.
+
+A row refers to its memory, so no text stands twice and none is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+from ..postgres.connections import Connection
+from .registry import changed
+
+__all__ = [
+    "PromotedMemory",
+    "PromotionCandidateRow",
+    "drop_expired",
+    "least_promoted",
+    "note_processed",
+    "note_promotion",
+    "promotable_memories",
+    "promote_memories",
+    "promotion_due",
+    "recent_memories",
+    "short_term_count",
+]
+
+_DROP: LiteralString = "DELETE FROM agent_memory.short_term_memory WHERE namespace = %s AND expires_at <= %s"
+_LONG_TERM: LiteralString = """
+namespace = %(namespace)s AND superseded_by IS NULL AND merged_into IS NULL AND retention_type = 'long_term'
+"""
+_PROMOTABLE: LiteralString = f"""
+SELECT id, importance, said, messages FROM agent_memory.long_term_memory
+WHERE {_LONG_TERM} AND importance > %(importance)s AND said > %(start)s ORDER BY id
+"""
+_RECENT: LiteralString = f"""
+SELECT id, importance, said, messages FROM agent_memory.long_term_memory
+WHERE {_LONG_TERM} ORDER BY said DESC, id DESC LIMIT %(most)s
+"""
+_PROMOTE: LiteralString = """
+INSERT INTO agent_memory.short_term_memory(
+    namespace, memory, importance, recency_score, frequency_score, reason, promoted, expires_at)
+VALUES(%s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (namespace, memory) DO UPDATE SET importance = excluded.importance,
+    recency_score = excluded.recency_score, frequency_score = excluded.frequency_score, reason = excluded.reason,
+    promoted = excluded.promoted, expires_at = excluded.expires_at
+"""
+_LEAST: LiteralString = """
+SELECT memory FROM agent_memory.short_term_memory WHERE namespace = %s
+ORDER BY importance DESC, frequency_score DESC, recency_score DESC, memory DESC OFFSET %s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionCandidateRow:
+    """A memory that may be promoted: its number, its importance, when it was said last, and its exchanges."""
+
+    id: int
+    importance: float
+    said: datetime
+    messages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotedMemory:
+    """A memory with its scores. *reason* is ``rule``, or ``recency`` where the analysis failed."""
+
+    id: int
+    importance: float
+    recency: float
+    frequency: int
+    reason: str = "rule"
+
+
+def drop_expired(conn: Connection, namespace: int, now: datetime) -> int:
+    """Delete the rows whose time is over, and return their number."""
+    return conn.execute(_DROP, (namespace, now)).rowcount
+
+
+def promotable_memories(
+    conn: Connection, namespace: int, *, importance: float, start: datetime
+) -> list[PromotionCandidateRow]:
+    """Return the memories above *importance* that were said after *start*. Archived ones are left out."""
+    return _candidates(conn.execute(_PROMOTABLE, {"namespace": namespace, "importance": importance, "start": start}))
+
+
+def recent_memories(conn: Connection, namespace: int, most: int) -> list[PromotionCandidateRow]:
+    """Return the *most* memories that were said last, latest first. Archived ones are left out."""
+    return _candidates(conn.execute(_RECENT, {"namespace": namespace, "most": most}))
+
+
+def promote_memories(
+    conn: Connection, namespace: int, memories: Sequence[PromotedMemory], *, now: datetime, expires: datetime
+) -> None:
+    """Write *memories* to short-term memory, or renew their rows there."""
+    for memory in memories:
+        conn.execute(
+            _PROMOTE,
+            (namespace, memory.id, memory.importance, memory.recency, memory.frequency, memory.reason, now, expires),
+        )
+
+
+def least_promoted(conn: Connection, namespace: int, most: int) -> list[int]:
+    """Return the memories beyond the first *most* by importance, then by mentions, then by recency."""
+    return [number for (number,) in conn.execute(_LEAST, (namespace, most))]
+
+
+def short_term_count(conn: Connection, namespace: int) -> int:
+    """Return the number of rows of *namespace*."""
+    found = conn.execute(
+        "SELECT count(*) FROM agent_memory.short_term_memory WHERE namespace = %s", (namespace,)
+    ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def promotion_due(conn: Connection, namespace: int, now: datetime) -> bool:
+    """Return whether the time of the next promotion has come."""
+    found = conn.execute(
+        "SELECT promote_after <= %s FROM agent_memory.namespaces WHERE id = %s", (now, namespace)
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def note_processed(
+    conn: Connection, namespace: int, messages: int, *, load: int, every_h: float, loaded_h: float
+) -> None:
+    """Note that *messages* were read, and when the next promotion is due.
+
+    That is *every_h* hours after the last one, and *loaded_h* once *load* messages came since then, those that are not
+    read yet among them.
+    """
+    conn.execute(
+        """
+        WITH backlog AS (SELECT count(*) AS n FROM agent_memory.pending_messages WHERE namespace = %(namespace)s)
+        UPDATE agent_memory.namespaces SET new_messages = new_messages + %(messages)s,
+            promote_after = coalesce(promoted, made) + make_interval(secs => 3600 * (CASE
+                WHEN new_messages + %(messages)s + (SELECT n FROM backlog) >= %(load)s THEN %(loaded)s
+                ELSE %(every)s END)::float8)
+        WHERE id = %(namespace)s
+        """,
+        {"namespace": namespace, "messages": messages, "load": load, "every": every_h, "loaded": loaded_h},
+    )
+    changed(conn, namespace)
+
+
+def note_promotion(conn: Connection, namespace: int, now: datetime, following: datetime | None) -> None:
+    """Note that *namespace* was promoted *now*, and when the next promotion is due. ``None`` is after new messages."""
+    conn.execute(
+        "UPDATE agent_memory.namespaces SET promoted = %s, promote_after = %s, new_messages = 0 WHERE id = %s",
+        (now, following, namespace),
+    )
+    changed(conn, namespace)
+
+
+def _candidates(rows: Iterable[tuple[Any, ...]]) -> list[PromotionCandidateRow]:
+    return [
+        PromotionCandidateRow(id=number, importance=importance, said=said, messages=tuple(messages))
+        for number, importance, said, messages in rows
+    ]
