@@ -41,14 +41,10 @@ EXIT_CODES: Mapping[str, int] = {
     "interfaces.folder_status.StatusUnusable": 2,
     "distill.reading.memory_marks.MarkedTooLarge": 7,
     "agent_home.imports.yaml_documents.ManifestUnreadable": 7,
-<<<<<<< HEAD
     "recall.hot_state.home_key.KeyRefused": 2,
     "recall.hot_state.store.HotStateRefused": 2,
-=======
-    "recall.hot_state.HotStateRefused": 2,
     "recall.namespaces.errors.NamespaceRefused": 2,
     "recall.namespaces.errors.NoSuchNamespace": 2,
->>>>>>> tables
     "agent_home.outputs.entry.OutputDamaged": 7,
     "agent_home.outputs.own_place.PlaceIsLink": 7,
     "agent_home.outputs.reading.NoSuchOutput": 2,

@@ -22,11 +22,8 @@ from agent_home.screening.service import ScreeningService
 from agent_home.store.speakers import MOST_LABEL_CHARS, speaker_label
 from agent_home.store.transcript import session_name
 
-<<<<<<< HEAD
 from ..routing.scope_keys import HOME_IN_SCOPE
-=======
 from .namespaces.grants import EVERY_NAMESPACE
->>>>>>> tables
 from .problem import HttpProblem
 from .tokens import SCOPES, find_token
 
