@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.hot_state", description=__doc__)
     parser.add_argument("--data", help="not used: the values are made here")
     parser.add_argument("--only", action="append", choices=_PARTS, help="run this part; may be repeated")
-    parser.add_argument("--runs", type=int, default=50, help="runs of each operation in a batch")
-    parser.add_argument("--process-runs", type=int, default=3, help="runs of each command in a batch")
+    parser.add_argument("--runs", type=int, default=25, help="runs of each operation in a batch")
+    parser.add_argument("--process-runs", type=int, default=2, help="runs of each command in a batch")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/hot-state.md")
     options = parser.parse_args(arguments)
     parts, slow = options.only or _PARTS, False

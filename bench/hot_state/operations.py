@@ -31,7 +31,7 @@ OUTPUTS_HEAD = ("of an output", "file", "Redis")
 #: Sessions, and values of each: a session keeps at most 256.
 SIZES = ((1, 256), (10, 256), (100, 100))
 _LIFE_S = 86_400.0
-_WARM_UP, _BATCHES = 20, 8
+_WARM_UP, _BATCHES = 20, 16
 
 
 @contextmanager

@@ -38,9 +38,9 @@ class _BoundedSocket:
         self._most_s = CONNECT_S if seconds is None else seconds
         self._inner.settimeout(self._most_s)
 
-    def recv(self, count: int) -> bytes:
+    def recv(self, count: int, *flags: int) -> bytes:
         self._limit()
-        data = self._inner.recv(count)
+        data = self._inner.recv(count, *flags)
         _count(len(data))
         return data
 

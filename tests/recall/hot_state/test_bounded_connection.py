@@ -181,6 +181,22 @@ def test_the_limit_does_not_shrink_from_call_to_call(redis_url: str) -> None:
     assert isinstance(server.run(lambda client: client), redis.Redis)
 
 
+def test_a_client_may_look_without_taking(redis_url: str) -> None:
+    """redis-py does so where the parser hiredis is installed."""
+    server = RedisServer(redis_url)
+    pool = server.run(lambda client: client.connection_pool)
+    with within(2):
+        connection = pool.get_connection()
+        connection.send_command("PING")
+        assert connection._sock.recv(1, socket.MSG_PEEK) == b"+"
+        buffer = bytearray(7)
+        assert connection._sock.recv_into(buffer) == 7
+        assert bytes(buffer) == b"+PONG\r\n"
+        connection.disconnect()
+        pool.release(connection)
+    server.close()
+
+
 def test_a_connection_that_the_server_closed_is_opened_again(redis_url: str) -> None:
     server = RedisServer(redis_url)
     number = server.run(lambda client: client.client_id())
