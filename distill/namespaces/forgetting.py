@@ -16,6 +16,7 @@ from recall.namespaces.erasure import (
     delete_with_parts,
     every_exchange,
     every_summary,
+    exchanges_after,
     exchanges_of_session,
     read_again,
     rename_session,
@@ -106,7 +107,8 @@ def _forget_words(
         found = [one for one in every_exchange(conn, namespace) if any(map(phrase.occurs_in, _texts(one)))]
         rewritten = [_redacted(exchange, phrase, mark, stand_in) for exchange in found]
     numbers = {exchange.id for exchange in found}
-    memories = {one.id: one.messages for one in memories_of_messages(conn, namespace, numbers)} if numbers else {}
+    near = numbers | exchanges_after(conn, namespace, numbers)
+    memories = {one.id: one.messages for one in memories_of_messages(conn, namespace, near)} if near else {}
     if not session:
         memories |= {
             one.id: one.messages for one in every_summary(conn, namespace) if phrase.occurs_in(one.summary)

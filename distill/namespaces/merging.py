@@ -25,6 +25,7 @@ from recall.namespaces.memories import (
     relationships_above,
     split_memory,
     strengths_of,
+    words_of,
 )
 from recall.namespaces.registry import changed, find_namespace, lock_namespace
 from recall.namespaces.schema import database
@@ -143,7 +144,8 @@ def _merged(
         importance=leading.importance, said=max(one.said for one in both),
         messages=tuple(sorted({number for one in both for number in one.messages})),
         entities=tuple(sorted({entity for one in numbers for entity in entities.get(one, ())})),
-        parts=tuple(sorted(part for one in both for part in (one.parts or (one.id,)))), vector=vector,
+        parts=tuple(sorted(part for one in both for part in (one.parts or (one.id,)))),
+        around=tuple(words_of(conn, namespace, numbers)), vector=vector,
     )  # fmt: skip
     number = merge_memories(conn, namespace, merged, model=model, now=now)
     shares = [(other, sum(found) / len(both)) for other, found in strengths.items() if other not in numbers]

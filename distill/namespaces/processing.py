@@ -166,7 +166,7 @@ class _ReadingRun:
         memory = NewMemory(
             session=statement.session, category=statement.category, role=statement.role, source=statement.source,
             summary=statement.text, importance=statement.importance, said=statement.said,
-            messages=statement.messages, entities=entities, vector=vector,
+            messages=statement.messages, entities=entities, around=statement.around, vector=vector,
         )  # fmt: skip
         near = near_memories(
             self._conn, self._namespace, vector=vector, model=self._model, entities=entities,

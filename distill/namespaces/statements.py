@@ -14,6 +14,7 @@ from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder
 from recall.namespaces.chat_log import LoggedExchange
 from recall.namespaces.settings import NamespaceSettings
+from recall.namespaces.words import context_words
 
 from ..entries.withheld import is_empty_without
 from ..reading.bare_corrections import settle_turns
@@ -40,7 +41,7 @@ class ReadStatement:
     """A statement, told so that it stands alone.
 
     *category* is the kind of the item, *role* and *source* are those of its speaker. *messages* are numbers of
-    exchanges, the first one that says it first.
+    exchanges, the first one that says it first. *around* are stems of words of its turn, and of the turn before it.
     """
 
     text: str
@@ -51,6 +52,7 @@ class ReadStatement:
     session: str
     said: datetime
     messages: tuple[int, ...]
+    around: tuple[str, ...] = ()
 
 
 def read_statements(
@@ -77,7 +79,8 @@ def read_statements(
     summary = tell_items_to("", with_requests(summary, messages), messages, earlier, now)
     summary = marked.added_to(with_settled_items(summary, settled, marked.messages, now))
     reader = SentenceReader(embedder)
-    found = [_statement(item, worth, turns) for item, worth in _with_importance(summary.items, messages, reader)]
+    texts = _turns_before([*earlier, *said])
+    found = [_statement(item, worth, turns, texts) for item, worth in _with_importance(summary.items, messages, reader)]
     fresh = {exchange.id for exchange in exchanges}
     kept = [
         statement
@@ -119,7 +122,15 @@ def _with_importance(
         yield item, 1.0 if item.marked or item.read else reader.read(*row).keep
 
 
-def _statement(item: Item, importance: float, turns: dict[str, LoggedExchange]) -> ReadStatement | None:
+def _turns_before(messages: Sequence[Message]) -> dict[str, str]:
+    """Return each turn behind the turn before it, by its address."""
+    before = ["", *(message.content for message in messages)]
+    return {message.source: f"{text}\n{message.content}" for text, message in zip(before, messages, strict=False)}
+
+
+def _statement(
+    item: Item, importance: float, turns: dict[str, LoggedExchange], texts: dict[str, str]
+) -> ReadStatement | None:
     exchanges = [turns[source] for source in (*item.said_in, *item.sources, *item.context) if source in turns]
     if not exchanges:
         return None
@@ -129,6 +140,7 @@ def _statement(item: Item, importance: float, turns: dict[str, LoggedExchange]) 
         source=first.source if item.role == "user" else "agent", session=first.session,
         said=max(exchange.said for exchange in exchanges),
         messages=tuple(dict.fromkeys(exchange.id for exchange in exchanges)),
+        around=tuple(context_words(texts.get(item.sources[0], ""))),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "delete_with_parts",
     "every_exchange",
     "every_summary",
+    "exchanges_after",
     "exchanges_of_session",
     "read_again",
     "rename_session",
@@ -32,6 +33,11 @@ _FETCHED = 500
 _ALL: LiteralString = f"SELECT {EXCHANGE_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s ORDER BY c.id"
 _SESSION: LiteralString = f"""
 SELECT {EXCHANGE_COLUMNS} FROM agent_memory.chat_history c WHERE c.namespace = %s AND c.session = %s ORDER BY c.id
+"""
+_AFTER: LiteralString = """
+SELECT (SELECT min(n.id) FROM agent_memory.chat_history n
+        WHERE n.namespace = c.namespace AND n.session = c.session AND n.id > c.id AND n.held = '')
+FROM agent_memory.chat_history c WHERE c.namespace = %(namespace)s AND c.id = ANY(%(numbers)s)
 """
 _REWRITE: LiteralString = """
 UPDATE agent_memory.chat_history SET session = %(session)s, message_id = %(message_id)s, user_name = %(user_name)s,
@@ -78,6 +84,12 @@ def every_exchange(conn: Connection, namespace: int) -> Iterator[LoggedExchange]
 def exchanges_of_session(conn: Connection, namespace: int, session: str) -> list[LoggedExchange]:
     """Return the exchanges of *session* in their order, held ones included."""
     return [logged_exchange(row) for row in conn.execute(_SESSION, (namespace, session))]
+
+
+def exchanges_after(conn: Connection, namespace: int, numbers: Collection[int]) -> set[int]:
+    """Return the exchanges right behind these *numbers* in their sessions. Their memories have words of these."""
+    rows = conn.execute(_AFTER, {"namespace": namespace, "numbers": list(numbers)})
+    return {number for (number,) in rows if number is not None}
 
 
 def every_summary(conn: Connection, namespace: int) -> Iterator[MemorySummary]:

@@ -44,6 +44,7 @@ __all__ = [
     "supersede_memory",
     "vector_text",
     "without_vectors",
+    "words_of",
 ]
 
 _MODEL: LiteralString = """
@@ -125,6 +126,7 @@ class NewMemory:
         importance: 0 to 1.
         messages: numbers of the exchanges that it was read from.
         parts: numbers of the memories that a merged one holds.
+        around: stems of words that stood around the statement (:func:`recall.namespaces.words.context_words`).
         vector: of length 1, or ``None`` where no model was at hand.
     """
 
@@ -138,6 +140,7 @@ class NewMemory:
     messages: tuple[int, ...]
     entities: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+    around: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
 
 
@@ -183,7 +186,7 @@ def add_memory(conn: Connection, namespace: int, memory: NewMemory, *, model: in
     has_vector = memory.vector is not None and model is not None
     row: dict[str, Any] = {
         "namespace": namespace, "session": memory.session, "category": memory.category, "role": memory.role,
-        "source": memory.source, "summary": memory.summary, "words": word_vector(memory.summary),
+        "source": memory.source, "summary": memory.summary, "words": word_vector(memory.summary, memory.around),
         "importance": memory.importance, "said": memory.said, "made": now, "messages": list(memory.messages),
         "parts": list(memory.parts) or None, "model": model if has_vector else None,
         "embedding": vector_text(memory.vector) if memory.vector is not None and has_vector else None,
@@ -262,6 +265,16 @@ def relationships_above(conn: Connection, namespace: int, strength: float) -> li
     """Return the relationships of live memories above *strength*, strongest first. Archived memories have none."""
     rows = conn.execute(_RELATIONSHIPS, (namespace, strength))
     return [StoredRelationship(memory=memory, other=other, strength=found) for memory, other, found in rows]
+
+
+def words_of(conn: Connection, namespace: int, numbers: Collection[int]) -> list[str]:
+    """Return the stems of memories, with those around them, each once."""
+    rows = conn.execute(
+        "SELECT DISTINCT unnest(tsvector_to_array(words)) FROM agent_memory.long_term_memory "
+        "WHERE namespace = %s AND id = ANY(%s) ORDER BY 1",
+        (namespace, list(numbers)),
+    )
+    return [word for (word,) in rows]
 
 
 def strengths_of(conn: Connection, namespace: int, numbers: Collection[int]) -> dict[int, list[float]]:

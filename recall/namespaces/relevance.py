@@ -1,9 +1,10 @@
 """Own what the relevance of a memory means: a number from 0 to 1 that can be compared between questions.
 
 A memory fits a question by the cosine of their vectors, and by the share of the question's words that it has, each
-weighted by its rarity in the namespace. Some memory always fits best, also for a question that the namespace knows
-nothing about, and the more memories there are, the better the best one fits. So the fit is compared with chance:
-relevance .6 means that of 100 such questions, 60 find no memory among so many that fits them as well.
+weighted by its rarity in the namespace. Words that only stood around the memory count less. Some memory always fits
+best, also for a question that the namespace knows nothing about, and the more memories there are, the better the best
+one fits. So the fit is compared with chance: relevance .6 means that of 100 such questions, 60 find no memory among so
+many that fits them as well.
 
 The curves were fitted to questions of two conversations of LoCoMo, each asked in the memories of the other one, and to
 questions of CMRC about other articles. ``python -m bench.namespaces quality`` measures them on others.
@@ -14,8 +15,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["ChanceCurve", "fit", "relevance"]
+__all__ = ["AROUND_WEIGHT", "ChanceCurve", "fit", "relevance"]
 
+#: Weight of a word that stands around a memory, where that of a word of the memory is 1.
+AROUND_WEIGHT = 0.7
 #: Farthest from the middle of a curve, in its widths, that makes a difference.
 _FAR = 50.0
 
@@ -34,8 +37,8 @@ class ChanceCurve:
         return 1 / (1 + math.exp(-max(-_FAR, min(_FAR, (fitting - middle) / self.width))))
 
 
-_VECTORS = ChanceCurve(base=0.152, growth=0.051, width=0.06)
-_WORDS = ChanceCurve(base=0.032, growth=0.0245, width=0.045)
+_VECTORS = ChanceCurve(base=0.172, growth=0.0515, width=0.065)
+_WORDS = ChanceCurve(base=0.046, growth=0.025, width=0.059)
 _CHINESE_VECTORS = ChanceCurve(base=0.301, growth=0.053, width=0.066)
 _CJK_WORDS = ChanceCurve(base=-0.06, growth=0.026, width=0.03)
 

@@ -24,7 +24,7 @@ from .answer_cache import AnswerCache
 from .memories import vector_text
 from .recalled_text import fenced, memory_line, within_budget
 from .registry import ReadableNamespace, find_namespace, readable_namespaces
-from .relevance import fit, relevance
+from .relevance import AROUND_WEIGHT, fit, relevance
 from .schema import DIMENSION, database
 from .settings import NamespaceSettings
 from .words import query_terms
@@ -40,6 +40,8 @@ _SCAN: LiteralString = """
 WITH scored AS MATERIALIZED (
     SELECT m.namespace, m.id, m.importance, s.memory IS NOT NULL AS short_term,
         CASE WHEN m.model = %(model)s THEN -(m.embedding <#> %(vector)s::halfvec) END AS cosine,
+        ARRAY(SELECT q.place FROM unnest(%(own_terms)s::tsquery[]) WITH ORDINALITY q(words, place)
+              WHERE m.words @@ q.words) AS said,
         ARRAY(SELECT q.place FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY q(words, place)
               WHERE m.words @@ q.words) AS matched
     FROM agent_memory.long_term_memory m
@@ -48,11 +50,12 @@ WITH scored AS MATERIALIZED (
     WHERE m.namespace = ANY(%(namespaces)s) AND m.superseded_by IS NULL AND m.merged_into IS NULL
 ), totals AS MATERIALIZED (SELECT count(*) AS memories FROM scored), rarity AS MATERIALIZED (
     SELECT place, greatest(0, ln((memories + 1) / (
-        (SELECT count(*) FROM scored WHERE place = ANY(matched)) + .5)))::float8 AS nats
+        (SELECT count(*) FROM scored WHERE place = ANY(said)) + .5)))::float8 AS nats
     FROM generate_series(1, %(asked)s) AS place, totals
 ), ranked AS (
     SELECT scored.*, coalesce(
-        (SELECT sum(nats) FROM rarity WHERE place = ANY(matched)) / (SELECT nullif(sum(nats), 0) FROM rarity), 0
+        (SELECT sum(nats * CASE WHEN place = ANY(said) THEN 1 ELSE %(around)s END) FROM rarity
+         WHERE place = ANY(matched)) / (SELECT nullif(sum(nats), 0) FROM rarity), 0
     ) AS words FROM scored
 ), fitted AS (
     SELECT ranked.*, coalesce(cosine, 0) + words AS fit FROM ranked
@@ -185,10 +188,11 @@ def _answered(
 ) -> tuple[RetrievedMemories, list[datetime]]:
     """Return the answer, and the time when the first of the short-term memories expires, if there is one."""
     model = conn.execute(_MODEL, (embedder.fingerprint,)).fetchone() if vector is not None and embedder else None
-    own, terms = readable[0].id, query_terms(asked)
+    own, (terms, own_terms) = readable[0].id, query_terms(asked)
     found = conn.execute(_SCAN, {
         "namespaces": [one.id for one in readable], "own": own, "now": now, "model": model[0] if model else None,
-        "vector": vector_text(vector) if vector is not None else None, "terms": terms, "asked": len(terms),
+        "vector": vector_text(vector) if vector is not None else None, "terms": terms,
+        "own_terms": own_terms, "asked": len(terms), "around": AROUND_WEIGHT,
         "most": _MOST_RANKED, "essential": _MOST_ESSENTIAL,
     })  # fmt: skip
     names = {one.id: one.name for one in readable}

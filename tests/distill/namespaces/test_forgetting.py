@@ -63,6 +63,17 @@ def test_sending_a_forgotten_exchange_again_does_not_bring_it_back(database_url:
     assert "Heron" not in everything(database_url, namespace.name)
 
 
+def test_a_word_around_another_memory_goes_too(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    namespace.record("How is Project Heron?", "Project Heron ships in May.", session="s", now=NOW)
+    talk(namespace, "Then I take my holidays in June.", session="s")
+    assert "heron" in everything(database_url, namespace.name)
+    namespace.forget("Project Heron")
+    namespace.process(now=NOW)
+    assert "heron" not in everything(database_url, namespace.name).casefold()
+    assert any("June" in text for text in summaries(database_url, namespace))
+
+
 def test_a_session_goes_whole_and_no_other_one(database_url: str) -> None:
     namespace = made_namespace(database_url)
     talk(namespace, "I lead Project Heron in Oslo.", session="s1", message_id="m1")

@@ -7,7 +7,7 @@ from typing import LiteralString
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall.namespaces.words import all_words, query_terms, word_vector
+from recall.namespaces.words import all_words, context_words, query_terms, word_vector
 from recall.postgres.connections import connection
 from tests.made_namespaces import query
 
@@ -23,7 +23,7 @@ def test_any_text_is_a_vector_and_any_question_a_query(database_url: str, texts:
         for text in texts:
             row = conn.execute(
                 "SELECT %s::tsvector @@ coalesce(nullif(%s, ''), '''x''')::tsquery, cardinality(%s::tsquery[])",
-                (word_vector(text), all_words(text), query_terms(text)),
+                (word_vector(text), all_words(text), query_terms(text)[0]),
             ).fetchone()
             assert row is not None
             assert row[0] or not word_vector(text)
@@ -31,8 +31,13 @@ def test_any_text_is_a_vector_and_any_question_a_query(database_url: str, texts:
 
 def finds(url: str, text: str, question: str) -> int:
     """Return how many terms of *question* stand in *text*."""
+    return matches(url, word_vector(text), query_terms(question)[1])
+
+
+def matches(url: str, vector: str, terms: list[str]) -> int:
+    """Return how many of *terms* a vector of words matches."""
     select: LiteralString = "SELECT count(*) FROM unnest(%s::tsquery[]) q WHERE %s::tsvector @@ q"
-    ((found,),) = query(url, select, query_terms(question), word_vector(text))
+    ((found,),) = query(url, select, terms, vector)
     return int(found)
 
 
@@ -50,3 +55,15 @@ def test_endings_irregular_forms_and_parts_of_names_are_found(database_url: str)
 def test_a_quoted_phrase_needs_its_words_side_by_side(database_url: str) -> None:
     assert finds(database_url, "the red big house", '"red house"') == 2
     assert finds(database_url, "the red house", '"red house"') == 3
+
+
+def test_words_around_a_memory_are_told_from_its_own(database_url: str) -> None:
+    vector = word_vector("It was blue.", context_words("Which colour had the boat?"))
+    anywhere, own = query_terms("Was the boat blue?")
+    assert len(anywhere) == len(own) == 2
+    assert (matches(database_url, vector, anywhere), matches(database_url, vector, own)) == (2, 1)
+
+
+def test_a_text_has_few_words_around_it_and_none_that_say_nothing() -> None:
+    assert context_words("the of and it") == []
+    assert len(context_words(" ".join(f"word{number}" for number in range(500)))) == 40
