@@ -46,7 +46,7 @@ _COLUMNS: Mapping[LiteralString, LiteralString] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsRow:
-    """What a run of sessions gave. Shares are of memories, times in milliseconds."""
+    """Figures of what a run of sessions gave. Shares are of memories, times in milliseconds."""
 
     sessions: int
     namespaces: int

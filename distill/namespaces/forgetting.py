@@ -39,7 +39,7 @@ _LEAST_CHARS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenMemories:
-    """What was forgotten, or with *dry_run* would be.
+    """Memories that were forgotten, or with *dry_run* would be.
 
     *messages* and *memories* are numbers of exchanges that were changed and of memories that were deleted. *remaining*
     is the number of places that still have the text, which is 0 unless something new came meanwhile.

@@ -49,7 +49,7 @@ _MOST_VECTORS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessedMessages:
-    """What a run read and made.
+    """Messages that a run read, and memories that it made.
 
     Attributes:
         messages: messages that were read.

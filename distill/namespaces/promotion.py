@@ -66,7 +66,7 @@ class PromotionScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespacePromotion:
-    """What a run did.
+    """Changes that a run made.
 
     Attributes:
         promoted: numbers of the memories that are in short-term memory by this run, best first.

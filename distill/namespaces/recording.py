@@ -34,7 +34,7 @@ _STAND_IN_BYTES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidExchange:
-    """What a user said and an agent answered, as a program gives it.
+    """Words of a user and the answer of an agent, as a program gives it.
 
     Attributes:
         user_input: the user's words. Empty where the agent speaks by itself.
@@ -58,7 +58,7 @@ class SaidExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedExchange:
-    """What became of an exchange.
+    """Fate of an exchange.
 
     *known* says that it was there before. *held* says why the guard holds it back, and *redacted* that it replaced
     something.

@@ -31,7 +31,7 @@ _OTHER_PREFIX = "RC"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedMemory:
-    """What is read from a memory when it is compared with another one."""
+    """Fields of a memory that is compared with another one."""
 
     text: str
     category: str

@@ -31,7 +31,7 @@ LOGGER = logging.getLogger("agent_home.namespaces")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueRun:
-    """What a run did: numbers of *namespaces*, *messages*, *memories* and *promoted* ones. *failed* names namespaces.
+    """Counts of a run: numbers of *namespaces*, *messages*, *memories* and *promoted* ones. *failed* names namespaces.
 
     *left* says that more is due than one run does.
     """

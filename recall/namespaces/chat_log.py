@@ -69,7 +69,7 @@ WHERE namespace = %s AND said > %s AND said <= %s AND held = ''
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceExchange:
-    """What a user said and what the agent answered. Either may be empty.
+    """Words of a user and the answer of the agent. Either may be empty.
 
     Attributes:
         session: the conversation.
@@ -102,7 +102,7 @@ class LoggedExchange(NamespaceExchange):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedExchange:
-    """What became of an exchange: its number, the id under which it stands, and whether it was *known* before."""
+    """Fate of an exchange: its number, the id under which it stands, and whether it was *known* before."""
 
     id: int
     message_id: str

@@ -29,7 +29,7 @@ class _NamespaceBody(BaseModel):
 
 
 class ExchangeBody(_NamespaceBody):
-    """What a user said and an agent answered. Either may be empty."""
+    """Words of a user and the answer of an agent. Either may be empty."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=_LONG_TEXT)
 
@@ -80,7 +80,7 @@ class ShareBody(_NamespaceBody):
 
 
 class ForgetInNamespaceBody(_NamespaceBody):
-    """What to forget: a text, a session or a memory."""
+    """Choice of what is forgotten: a text, a session or a memory."""
 
     text: str = Field(default="", max_length=_TEXT)
     session: str = Field(default="", max_length=_NAME)
