@@ -32,11 +32,11 @@ from .published import (
 )
 from .record import Lease, require_time, write_lease
 from .remote import FIRST_TIMEOUT_S, REMOTE_TIMEOUT_S, RefMove, make_outbox, push, remote_refs
-from .state_commit import STATE_REF, EpochRow, StateRefs
+from .state_commit import STATE_REF, StateRefs
 from .state_tree import StateTree, write_state
 from .travelling import TravellingFile, edited_files, travelling_files
 
-__all__ = ["OBJECTS", "home_refs", "is_published", "new_epoch_line", "pack_outbox", "publish"]
+__all__ = ["OBJECTS", "home_refs", "is_published", "pack_outbox", "publish"]
 
 #: From the folder of objects of the outbox to that of the home.
 OBJECTS = "../../../../../objects"
@@ -99,12 +99,6 @@ def _branch(home: Home) -> str:
         return os.fsdecode(storage.read_state(home.machine / "branch")).strip()
     except OSError:  # before the first write
         return history.branch(home.root) or "main"
-
-
-def new_epoch_line(row: EpochRow) -> bytes:
-    """Return the line of the file of holders that says who began."""
-    said = {"epoch": row.epoch, "host": row.host, "incarnation": row.incarnation, "at": row.at}
-    return json.dumps(said).encode() + b"\n"
 
 
 def pack_outbox(home: Home) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ..errors import HistoryError
 from ..machine_key import sign, verify
@@ -23,6 +23,8 @@ __all__ = [
     "EpochRow",
     "StateRefs",
     "StateSaid",
+    "epoch_line",
+    "epoch_rows",
     "read_message",
     "tree_digest",
 ]
@@ -100,12 +102,13 @@ class StateRefs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochRow:
-    """One holder of a home: its *epoch*, host and incarnation, and the time at which it began."""
+    """One holder of a home: its *epoch*, host and incarnation, when it began, and the state that it *took* over."""
 
     epoch: int
     host: str
     incarnation: str
     at: str
+    took: str = ""
 
 
 def read_message(text: str) -> StateSaid:
@@ -126,6 +129,20 @@ def read_message(text: str) -> StateSaid:
         return StateSaid(**{name.lower(): json.loads(value) for name, value in rows.items()})
     except (ValueError, TypeError) as error:
         raise HistoryError(f"the state in {STATE_REF} is of another version. Update agent-home on this host") from error
+
+
+def epoch_line(row: EpochRow) -> bytes:
+    """Return the line of the file of holders that says who began."""
+    return json.dumps(asdict(row)).encode() + b"\n"
+
+
+def epoch_rows(data: bytes) -> list[EpochRow]:
+    """Return the holders in the file of holders, in order.
+
+    Raises:
+        ValueError, TypeError: it has another form.
+    """
+    return [EpochRow(**json.loads(line)) for line in data.splitlines()]
 
 
 def tree_digest(entries: Iterable[tuple[str, str, str]]) -> str:

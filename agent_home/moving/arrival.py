@@ -28,7 +28,7 @@ from ..git.hook import install_hook
 from ..git.merge_driver import install_driver
 from ..git_folder import STATE
 from ..home import Home
-from ..lease.publication import OBJECTS, new_epoch_line
+from ..lease.publication import OBJECTS
 from ..lease.published import Published, lease_folder, outbox_of, write_published
 from ..lease.record import Lease, write_lease
 from ..lease.remote import RefMove, borrow, fetch_state, make_outbox, push, remote_refs
@@ -40,6 +40,8 @@ from ..lease.state_commit import (
     EpochRow,
     StateRefs,
     StateSaid,
+    epoch_line,
+    epoch_rows,
     read_message,
     tree_digest,
 )
@@ -80,6 +82,15 @@ class FetchedState:
     removed: tuple[str, ...]
     files: dict[str, KnownFile]
 
+    @property
+    def took(self) -> dict[int, str]:
+        """The states that holders found on the remote, by their epochs."""
+        return {row.epoch: row.took for row in epoch_rows(self.epochs)}
+
+    def taken_after(self, epoch: int) -> str:
+        """Return the state that the first holder after *epoch* found on the remote, or an empty string."""
+        return next((commit for number, commit in sorted(self.took.items()) if number > epoch), "")
+
 
 def fetch_home(folder: Path, address: str) -> FetchedState | None:
     """Fetch the state at *address* into the new folder *folder*, or return ``None`` where the remote has none.
@@ -116,7 +127,11 @@ def shut_out(state: FetchedState, lease: Lease, *, now: datetime) -> FetchedStat
         if said.epoch >= lease.epoch:
             raise Overtaken(lease.home, said.epoch)
         row = EpochRow(
-            epoch=lease.epoch, host=lease.host, incarnation=lease.incarnation, at=now.isoformat(timespec="seconds")
+            epoch=lease.epoch,
+            host=lease.host,
+            incarnation=lease.incarnation,
+            at=now.isoformat(timespec="seconds"),
+            took=state.commit,
         )
         marked = _marked(state, lease, row)
         try:
@@ -184,7 +199,7 @@ def _blob(folder: Path, name: str) -> bytes:
 
 
 def _marked(state: FetchedState, lease: Lease, row: EpochRow) -> FetchedState:
-    epochs = state.epochs + new_epoch_line(row)
+    epochs = state.epochs + epoch_line(row)
     tree = StateTree(
         refs=state.refs, epochs=epochs, base=state.tree, files=dict(state.files), form=state.refs.form,
         removed=json.dumps(state.removed).encode() if state.removed else b"",

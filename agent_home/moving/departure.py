@@ -114,8 +114,11 @@ def mark_left(home: Home) -> None:
         _change_state(home, "", "left")
 
 
-def remove_copy(home: Home, aside: Path, leaving: Path, *, now: datetime) -> Path | None:
-    """Remove the copy of *home* of this host. Return the folder where it is kept, if it has what was not published.
+def remove_copy(home: Home, aside: Path, leaving: Path, *, taken: str, now: datetime) -> Path | None:
+    """Remove the copy of *home* of this host. Return the folder where it is kept, if something would be lost with it.
+
+    *taken* is the state from which the next holder went on. If it is not what this host published last, such as after a
+    remote was set back, the copy is kept, as it is if it has what was not published.
 
     It is kept in the folder *aside*, and deleted in the folder *leaving*, both on the same disk. What a killed call
     left in *leaving* may be deleted.
@@ -126,7 +129,7 @@ def remove_copy(home: Home, aside: Path, leaving: Path, *, now: datetime) -> Pat
     """
     name = f"{home.root.name}-{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
     with hold(home.lock):
-        is_clean = _is_clean(home)
+        is_clean = taken in {read_published(home).commit, *sent(home)} - {""} and _is_clean(home)
         place = (leaving if is_clean else aside) / name
         place.parent.mkdir(parents=True, exist_ok=True)
         home.root.rename(place)

@@ -1,25 +1,22 @@
-"""Hand a home over: let what runs finish, publish the rest, give the lease back, and remove the copy of this host.
+"""Hand a home over: let what runs finish, publish the rest, and give the lease back.
 
-Killed at any step, the next call goes on. The host that the home goes to takes it over by itself.
+Killed at any step, the next call goes on. The host that the home goes to takes it over by itself. Only then is the copy
+of this host removed.
 """
 
 from __future__ import annotations
 
-import logging
 import shutil
 
-from agent_home.clock import now
 from agent_home.lease.published import lease_folder
 from agent_home.lease.record import forget_lease
 from agent_home.lock import hold
-from agent_home.moving.departure import drain, mark_left, remove_copy, resume
+from agent_home.moving.departure import drain, mark_left, resume
 
 from .host_folder import HostFolder, HostIdentity
 from .registry import HeldHome, Registry
 
 __all__ = ["hand_over", "set_free"]
-
-_log = logging.getLogger(__name__)
 
 
 def hand_over(
@@ -40,9 +37,6 @@ def hand_over(
         raise
     mark_left(place)
     registry.release(home.id, identity.name, identity.incarnation, home.epoch, why)
-    kept = remove_copy(place, folder.aside, folder.leaving, now=now())
-    if kept is not None:
-        _log.warning("%s has writes of this host that were never acknowledged. Look at them, then delete it", kept)
 
 
 def set_free(registry: Registry, folder: HostFolder, identity: HostIdentity, home: HeldHome, *, drain_s: float) -> None:

@@ -16,7 +16,7 @@ from agent_home.errors import HomeError
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.published import has_pending
 from agent_home.lease.record import Lease
-from agent_home.moving.departure import mark_left, remove_copy, resume
+from agent_home.moving.departure import mark_left, resume
 from agent_home.store.gateway import prepare
 from recall.errors import RecallError
 
@@ -26,7 +26,7 @@ from .host_folder import HostFolder, HostIdentity, leases_in
 from .host_session import KeptSession
 from .placement import place_of, placed
 from .registry import HeldHome, Registry
-from .take_over import take_over
+from .take_over import clear_copy, take_over
 
 __all__ = ["HostOptions", "run_host"]
 
@@ -139,6 +139,8 @@ class _Host:
             act = self._work_for(home, here.get(home.id), places)
             if act is not None:
                 todo[home.id] = act
+            elif home.problem or home.wanted:
+                todo[home.id] = partial(self._note_well, name=home.id)
         for name, act in todo.items():
             if name not in self._busy and elapsed() >= self._waits.get(name, (0, 0.0))[1]:
                 self._busy[name] = pool.submit(self._run, name, act)
@@ -179,6 +181,12 @@ class _Host:
     def _publish(self, _registry: Registry, name: str) -> None:
         prepare(self.folder.home(name), now())
 
+    def _note_well(self, registry: Registry, name: str) -> None:
+        """Note that the home is where it belongs, and that nothing is wrong with it any more."""
+        registry.note_problem(name, "")
+        registry.note_place(name, self.identity.name)
+        self._waits.pop(name, None)
+
     def _clear(self, registry: Registry, name: str, lease: Lease) -> None:
         """Stop writing a home of which this host has no lease. Remove the copy once another host has the home."""
         home = self.folder.home(name)
@@ -187,9 +195,7 @@ class _Host:
         with suppress(NotInFleet):
             holder = registry.holder(name)
             if holder is not None and holder.arrived and holder.host != self.identity.name:
-                kept = remove_copy(home, self.folder.aside, self.folder.leaving, now=now())
-                if kept is not None:
-                    _log.warning("%s has writes that were never acknowledged. Look at them, then delete it", kept)
+                clear_copy(self.folder, home, partial(registry.taken_after, name))
 
     def _run(self, name: str, act: Act) -> None:
         with _registry(self.url) as registry:

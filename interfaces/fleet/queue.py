@@ -22,6 +22,7 @@ __all__ = [
     "QueueState",
     "defer_again",
     "defer_nightly",
+    "drop_runs",
     "empty_app",
     "prepare_queue",
     "queue_of",
@@ -33,14 +34,17 @@ NIGHTLY = "nightly"
 #: Advisory lock of the tables of procrastinate: the letters "agho" and a number of its own.
 _LOCK_KEY = 0x6167686F_0002
 _SILENCE_S = 10.0
-_COUNTED = ("todo", "doing", "succeeded", "failed")
+_COUNTED = ("todo", "doing", "succeeded")
 #: Failed runs that are named.
 _MOST_FAILED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """Runs by status: waiting (*todo*), running (*doing*), *succeeded* and *failed*, and the newest *failures*."""
+    """Runs by status: waiting (*todo*), running (*doing*) and *succeeded*.
+
+    *failed* counts the homes whose last run failed for good, and *failures* are the newest of these runs.
+    """
 
     todo: int = 0
     doing: int = 0
@@ -130,6 +134,19 @@ def queue_state(url: str) -> QueueState:
         connection.close()
 
 
+def drop_runs(url: str, home: str) -> None:
+    """Take the run of a home that left the fleet out of the queue, because no worker will listen to it.
+
+    Raises:
+        RecallError: the database does not answer.
+    """
+    connection = OwnConnection(url, _SILENCE_S)
+    try:
+        connection.run(lambda conn: _drop(conn, home))
+    finally:
+        connection.close()
+
+
 def _make_tables(conn: Connection) -> None:
     import procrastinate.schema
 
@@ -148,16 +165,32 @@ def _state(conn: Connection) -> QueueState:
     if not _has_tables(conn):
         return QueueState()
     rows = conn.execute(
-        "SELECT status::text, count(*) FROM procrastinate_jobs WHERE task_name = %s GROUP BY 1", (NIGHTLY,)
+        """SELECT status::text, count(*) FROM procrastinate_jobs WHERE task_name = %s AND status <> 'failed'
+           GROUP BY 1""",
+        (NIGHTLY,),
     )
     counts: dict[str, int] = dict(rows.fetchall())
     failed = conn.execute(
         """SELECT j.lock, coalesce((j.args->>'tries')::int, 0) + 1,
-               (SELECT max(at) FROM procrastinate_events e WHERE e.job_id = j.id)
-           FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status = 'failed' ORDER BY j.id DESC LIMIT %s""",
+               (SELECT max(at) FROM procrastinate_events e WHERE e.job_id = j.id), count(*) OVER ()
+           FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status = 'failed' AND NOT EXISTS (
+               SELECT 1 FROM procrastinate_jobs l WHERE l.lock = j.lock AND l.id > j.id
+                   AND l.status IN ('succeeded', 'failed'))
+           ORDER BY j.id DESC LIMIT %s""",
         (NIGHTLY, _MOST_FAILED),
-    )
+    ).fetchall()
     failures = [
-        {"home": home, "attempts": attempts, "at": at.isoformat() if at else ""} for home, attempts, at in failed
+        {"home": home, "attempts": attempts, "at": at.isoformat() if at else ""} for home, attempts, at, _ in failed
     ]
-    return QueueState(**{name: counts.get(name, 0) for name in _COUNTED}, failures=tuple(failures))
+    return QueueState(
+        **{name: counts.get(name, 0) for name in _COUNTED}, failed=failed[0][3] if failed else 0,
+        failures=tuple(failures),
+    )  # fmt: skip
+
+
+def _drop(conn: Connection, home: str) -> None:
+    if _has_tables(conn):
+        conn.execute(
+            "DELETE FROM procrastinate_jobs WHERE task_name = %s AND queue_name = %s AND status = 'todo'",
+            (NIGHTLY, queue_of(home)),
+        )

@@ -49,7 +49,10 @@ class OpenHome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldHome:
-    """A home that a host has a lease of. *wanted* is where a person wants it. *leaving* homes leave the fleet."""
+    """A home that a host has a lease of. *wanted* is where a person wants it. *leaving* homes leave the fleet.
+
+    *problem* is what was noted last.
+    """
 
     id: str
     remote: str
@@ -57,6 +60,7 @@ class HeldHome:
     arrived: bool
     wanted: str
     leaving: bool
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,12 +191,12 @@ class Registry:
 
         def act(conn: Connection) -> list[HeldHome]:
             rows = conn.execute(
-                """SELECT o.id, o.remote, l.epoch, l.arrived, o.wanted, o.leaving
+                """SELECT o.id, o.remote, l.epoch, l.arrived, o.wanted, o.leaving, o.problem
                    FROM fleet_leases l JOIN fleet_homes o ON o.id = l.home
                    WHERE l.host = %s AND l.incarnation = %s ORDER BY o.id""",
                 (host, incarnation),
             )
-            names = ("id", "remote", "epoch", "arrived", "wanted", "leaving")
+            names = ("id", "remote", "epoch", "arrived", "wanted", "leaving", "problem")
             return [HeldHome(**dict(zip(names, row, strict=True))) for row in rows]
 
         return self._run(act)
@@ -253,8 +257,13 @@ class Registry:
 
         return self._run(act)
 
-    def note_arrived(self, home: str, host: str, incarnation: str, epoch: int) -> bool:
-        """Note that the home is there and can be asked. Return whether the lease still is that one."""
+    def note_arrived(
+        self, home: str, host: str, incarnation: str, epoch: int, took: Mapping[int, str] | None = None
+    ) -> bool:
+        """Note that the home is there and can be asked. Return whether the lease still is that one.
+
+        *took* has, for epochs of the home, the state that each holder found on the remote.
+        """
 
         def act(conn: Connection) -> bool:
             with conn.transaction():
@@ -263,6 +272,10 @@ class Registry:
                        WHERE home = %s AND host = %s AND incarnation = %s AND epoch = %s RETURNING 1""",
                     (home, host, incarnation, epoch),
                 ).fetchone()
+                for number, commit in (took or {}).items():
+                    conn.execute(
+                        "UPDATE fleet_handovers SET took = %s WHERE home = %s AND epoch = %s", (commit, home, number)
+                    )
                 if found is not None:
                     conn.execute(
                         """UPDATE fleet_homes SET problem = '', avoid = '',
@@ -316,6 +329,11 @@ class Registry:
         """
         self._change(home, "UPDATE fleet_homes SET wanted = %s WHERE id = %s RETURNING 1", (host, home))
 
+    def note_place(self, home: str, host: str) -> None:
+        """Note that *home* is on *host*. A wish for that host is fulfilled."""
+        statement = "UPDATE fleet_homes SET wanted = '' WHERE id = %s AND wanted = %s"
+        self._run(lambda conn: conn.execute(statement, (home, host)))
+
     def leave(self, home: str) -> None:
         """Let *home* leave the fleet. Its host makes it a home of its own.
 
@@ -366,6 +384,13 @@ class Registry:
             return [RegistryHome(**dict(zip(names, row, strict=True))) for row in rows]
 
         return self._run(act)
+
+    def taken_after(self, home: str, epoch: int) -> str:
+        """Return the state of *home* that the first holder after *epoch* found on the remote, if that is known."""
+        statement = """SELECT took FROM fleet_handovers WHERE home = %s AND epoch > %s AND took <> ''
+                       ORDER BY epoch LIMIT 1"""
+        row = self._run(lambda conn: conn.execute(statement, (home, epoch)).fetchone())
+        return row[0] if row else ""
 
     def handovers(self, home: str) -> list[tuple[int, str, datetime, datetime | None]]:
         """Return the epochs of *home* in order: the epoch, the host, and when it began and ended."""

@@ -20,6 +20,8 @@ __all__ = ["AtHost", "HomeRoutes", "Nowhere", "Route"]
 
 #: Seconds for which the answer of the registry is believed.
 _BELIEVED_S = 1.0
+#: Seconds for which a registry that did not answer is not asked.
+_SILENT_S = 10.0
 #: Homes whose places are remembered. The oldest answer is dropped first.
 _MOST_KNOWN = 10_000
 
@@ -51,6 +53,7 @@ class HomeRoutes:
         self._folder, self._name = folder, folder.identity().name
         self._registry, self._lock, self._clock = Registry(url), Lock(), clock
         self._known: dict[str, tuple[float, Holder | Nowhere | None]] = {}
+        self._silent_until, self._problem = -_SILENT_S, ""
 
     @property
     def address(self) -> str:
@@ -99,17 +102,25 @@ class HomeRoutes:
             self._registry.close()
 
     def _holder(self, name: str) -> Holder | Nowhere | None:
-        """Return who has the home, by the registry. *known* of ``Nowhere`` means that the registry did not answer."""
+        """Return who has the home, by the registry. *known* of ``Nowhere`` means that the registry did not answer.
+
+        While it does not, its last answer is believed, and it is asked again after some seconds. So no request waits
+        for it but one.
+        """
         with self._lock:
             at, holder = self._known.get(name, (-_BELIEVED_S, None))
-            if self._clock() - at < _BELIEVED_S:
+            now = self._clock()
+            if now - at < _BELIEVED_S:
                 return holder
+            if now < self._silent_until:
+                return holder or Nowhere(reason=f"it is not known where the home {name} is. {self._problem}")
             try:
                 found: Holder | Nowhere | None = self._registry.holder(name)
             except NotInFleet as error:
                 found = Nowhere(reason=str(error), known=False)
             except RecallError as error:
-                found = Nowhere(reason=f"it is not known where the home {name} is: {error}")
+                self._silent_until, self._problem = self._clock() + _SILENT_S, str(error)
+                return holder or Nowhere(reason=f"it is not known where the home {name} is. {error}")
             self._known[name] = (self._clock(), found)
             while len(self._known) > _MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))

@@ -11,7 +11,7 @@ COMPONENT = "fleet"
 
 #: A host's session ends at ``expires``, by the clock of the database. All leases of the host are valid until then, so a
 #: host with ten thousand homes renews one row. ``avoid`` is a host that could not take the home over a moment ago.
-#: ``fleet_handovers`` has a row for each epoch of a home, so it says who ever wrote it.
+#: ``fleet_handovers`` has a row for each epoch of a home: who wrote it, and from which state of the remote it went on.
 MIGRATIONS: tuple[LiteralString, ...] = (
     """
     CREATE TABLE fleet_key(one BOOLEAN PRIMARY KEY DEFAULT true CHECK (one), machine_key BYTEA NOT NULL);
@@ -36,7 +36,7 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     CREATE TABLE fleet_handovers(
         home TEXT NOT NULL REFERENCES fleet_homes(id) ON DELETE CASCADE, epoch BIGINT NOT NULL, host TEXT NOT NULL,
         incarnation TEXT NOT NULL, began TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(), ended TIMESTAMPTZ,
-        why TEXT NOT NULL DEFAULT '', PRIMARY KEY (home, epoch)
+        why TEXT NOT NULL DEFAULT '', took TEXT NOT NULL DEFAULT '', PRIMARY KEY (home, epoch)
     );
     """,
 )

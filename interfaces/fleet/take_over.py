@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 
 from agent_home import storage
@@ -24,7 +24,7 @@ from .errors import FleetError
 from .host_folder import HostFolder, HostIdentity
 from .registry import HeldHome, Registry
 
-__all__ = ["NothingThere", "PlaceTaken", "take_over"]
+__all__ = ["NothingThere", "PlaceTaken", "clear_copy", "take_over"]
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ def take_over(registry: Registry, folder: HostFolder, identity: HostIdentity, ho
         home=home.id, host=identity.name, incarnation=identity.incarnation, epoch=home.epoch, remote=home.remote,
         folder=str(folder.own),
     )  # fmt: skip
+    took: dict[int, str] = {}
     if not _is_here(place, lease):
         _refuse_other(place)
         work = folder.work(home.id)
@@ -61,9 +62,10 @@ def take_over(registry: Registry, folder: HostFolder, identity: HostIdentity, ho
             return False
         state, lease = marked
         build_home(work / "building", place.root, state, lease)
-        _put(folder, place, work / "building", now())
+        _put(folder, place, work / "building", state)
         shutil.rmtree(work, ignore_errors=True)
-    return registry.note_arrived(home.id, identity.name, identity.incarnation, lease.epoch)
+        took = state.took
+    return registry.note_arrived(home.id, identity.name, identity.incarnation, lease.epoch, took)
 
 
 def _is_here(place: Home, lease: Lease) -> bool:
@@ -103,11 +105,21 @@ def _shut_out(registry: Registry, state: FetchedState, lease: Lease) -> tuple[Fe
             )  # fmt: skip
 
 
-def _put(folder: HostFolder, place: Home, built: Path, moment: datetime) -> None:
-    """Give the home that was *built* its place, and put an old copy there aside if it has what was never published."""
+def _put(folder: HostFolder, place: Home, built: Path, state: FetchedState) -> None:
+    """Give the home that was *built* its place, and put an old copy there aside if something would be lost with it."""
     if place.root.exists():
-        kept = remove_copy(place, folder.aside, folder.leaving, now=moment)
-        if kept is not None:
-            _log.warning("%s has writes of this host that were never acknowledged. Look at them, then delete it", kept)
+        clear_copy(folder, place, state.taken_after)
     built.rename(place.root)
     storage.sync_folder(place.root.parent)
+
+
+def clear_copy(folder: HostFolder, home: Home, taken_after: Callable[[int], str]) -> None:
+    """Remove an old copy of *home*. *taken_after* tells the state from which the holder after an epoch went on."""
+    try:
+        lease = read_lease(home)
+    except HomeError:
+        lease = None
+    taken = taken_after(lease.epoch) if lease is not None else ""
+    kept = remove_copy(home, folder.aside, folder.leaving, taken=taken, now=now())
+    if kept is not None:
+        _log.warning("%s may have what is nowhere else. Look at it, then delete it", kept)

@@ -204,9 +204,11 @@ def add(invocation: Invocation, name: str, remote: str, folder: Path | None, ado
 def remove(invocation: Invocation, name: str) -> None:
     """Take a home out of the fleet. It stays where it is, and is a home of its own then."""
     from interfaces.fleet.membership import remove_home
+    from interfaces.fleet.queue import drop_runs
 
     with _registry() as registry:
         holder = remove_home(registry, name)
+    drop_runs(_address(), name)
     said = f"{name} stays on {holder} as a home of its own" if holder else f"{name} is in its git repository alone"
     invocation.show({"home": name, "host": holder}, [said])
 

@@ -12,7 +12,7 @@ from agent_home.lease.operation import operation
 from agent_home.lease.record import read_lease
 from agent_home.moving.departure import NotMovable, StillRunning, drain, entrust, mark_left, remove_copy, resume
 from interfaces.api import AgentHome
-from tests.fleet import NOW, FleetHost, arrive, bare, entrusted, git, on_remote, state_paths
+from tests.fleet import NOW, FleetHost, arrive, bare, entrusted, git, on_remote, state_paths, tip
 
 FACT = "We use PostgreSQL for billing."
 
@@ -55,10 +55,11 @@ def test_a_home_in_which_something_runs_stays(held: Home, remote: str) -> None:
     assert FACT in on_remote(remote, MEMORY)
 
 
-def test_a_copy_whose_writes_are_published_is_deleted(held: Home, tmp_path: Path) -> None:
+def test_a_copy_whose_writes_are_published_is_deleted(held: Home, remote: str, tmp_path: Path) -> None:
     AgentHome(held).remember(FACT)
     mark_left(held)
-    assert remove_copy(held, tmp_path / "aside", tmp_path / "leaving", now=NOW) is None
+    gone = remove_copy(held, tmp_path / "aside", tmp_path / "leaving", taken=tip(remote), now=NOW)
+    assert gone is None
     assert not held.root.exists()
     assert not (tmp_path / "aside").exists()
     assert list((tmp_path / "leaving").iterdir()) == []
@@ -66,16 +67,20 @@ def test_a_copy_whose_writes_are_published_is_deleted(held: Home, tmp_path: Path
         pass
 
 
-@pytest.mark.parametrize("what", ["a write", "a stash"])
+@pytest.mark.parametrize("what", ["a write", "a stash", "a remote that was set back"])
 def test_a_copy_with_what_was_not_published_is_kept_aside(held: Home, remote: str, tmp_path: Path, what: str) -> None:
     if what == "a write":
         Path(remote).rename(f"{remote}.away")
         with pytest.raises(NotPublished):
             AgentHome(held).remember(FACT)
-    else:
+        Path(f"{remote}.away").rename(remote)
+    elif what == "a stash":
         (held.root / "USER.md").write_text("Later.\n")
         git(held.root, "-c", "user.name=A", "-c", "user.email=a@example.org", "stash")
-    kept = remove_copy(held, tmp_path / "aside", tmp_path / "leaving", now=NOW)
+    before = tip(remote)
+    if what == "a remote that was set back":
+        AgentHome(held).remember(FACT)
+    kept = remove_copy(held, tmp_path / "aside", tmp_path / "leaving", taken=before, now=NOW)
     assert kept is not None
     assert (kept / MEMORY).exists()
     assert not held.root.exists()
