@@ -172,7 +172,7 @@ def _settled(fleet: ProcessFleet) -> Iterator[Finding]:
             lambda: queue_state(fleet.url).todo + queue_state(fleet.url).doing == 0, _SETTLED_S,
             lambda: f"the queue is not empty: {queue_state(fleet.url)}",
         )  # fmt: skip
-        await_true(lambda: not _promises(fleet), _SETTLED_S, lambda: f"promises are left: {_promises(fleet)}")
+        await_true(lambda: not _left(fleet), _SETTLED_S, lambda: f"something is left to do: {_left(fleet)}")
     except TimeoutError as error:
         yield Finding("the end", "stuck", str(error))
     failed = queue_state(fleet.url).failed
@@ -180,9 +180,11 @@ def _settled(fleet: ProcessFleet) -> Iterator[Finding]:
         yield Finding("the queue", "stuck", f"{failed} nightly runs failed for good")
 
 
-def _promises(fleet: ProcessFleet) -> list[str]:
-    pattern = "*/.git/agent-home/promised-closings/*.json"
-    return [str(path) for host in HOSTS for path in fleet.place(host).glob(pattern)]
+def _left(fleet: ProcessFleet) -> list[str]:
+    """Return promised closings that are not done, and notes of writes that are not published."""
+    names = ("promised-closings/*.json", "lease/unpublished")
+    places = [fleet.place(host) for host in HOSTS]
+    return [str(path) for place in places for name in names for path in place.glob(f"*/.git/agent-home/{name}")]
 
 
 def _proven(fleet: ProcessFleet, name: str) -> Iterator[Finding]:
