@@ -40,6 +40,7 @@ TRAVELS: Mapping[str, str] = {
 }
 #: Records that are signed for the folder they lie in, and are signed anew for the next one.
 RECORDS: Mapping[str, str] = {
+    "hot-state-key.json": "the key of the hot state in Redis, which all hosts share",
     "refused-settings.json": "settings that a person refused",
     "seen-head.json": "the commit that was seen last",
     "settings.json": "settings that a person agreed to",
@@ -60,7 +61,8 @@ STAYS: Mapping[str, str] = {
     "entry-events.json": "computed again",
     "hosts/*": "events of chat hosts, with paths on that host",
     "hosts.json": "which settings of chat hosts name that folder",
-    "hot-state.db": "the working context of sessions, which lasts an hour. Use Redis in a fleet",
+    "hot-state-outage.json": "since when Redis does not answer there",
+    "hot-state.db": "the working context of sessions, which lasts an hour. Keep it in Redis in a fleet",
     "hot-state.db-*": "is in hot-state.db",
     "index.*": "the index, computed again",
     "last-prompts.json": "computed again",
