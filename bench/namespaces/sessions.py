@@ -30,7 +30,7 @@ from recall.namespaces.settings import NamespaceSettings
 
 from .conversations import questions_of, sessions_of
 
-__all__ = ["CacheRow", "SessionsRow", "cache_rows", "run_sessions"]
+__all__ = ["AnswerCacheRow", "SessionsRow", "cache_rows", "run_sessions"]
 
 SETTINGS = NamespaceSettings()
 #: Columns of the tables that are copied, besides the namespace.
@@ -63,7 +63,7 @@ class SessionsRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheRow:
+class AnswerCacheRow:
     """The share of questions that a kept answer was given to, for one way of asking."""
 
     pattern: str
@@ -80,7 +80,7 @@ def run_sessions(url: str, data: Path, embedder: Embedder | None, *, people: int
     transcripts = sorted((data / "realmem").glob("*.transcript.jsonl.gz"))[:people]
     if not transcripts:
         raise FileNotFoundError(data / "realmem")
-    run = _Run(url, embedder)
+    run = _SessionsRun(url, embedder)
     for transcript in transcripts:
         run.play(transcript.name.partition(".")[0], transcript)
     for copy in range(1, copies):
@@ -97,7 +97,7 @@ def run_sessions(url: str, data: Path, embedder: Embedder | None, *, people: int
     )  # fmt: skip
 
 
-class _Run:
+class _SessionsRun:
     """One run of sessions, with the times of its steps in milliseconds."""
 
     def __init__(self, url: str, embedder: Embedder | None) -> None:
@@ -179,7 +179,7 @@ def _copy(url: str, name: str, other: str) -> None:
             conn.execute(target + source + " WHERE namespace = %s", (row[0], namespace))
 
 
-def cache_rows(url: str, name: str, questions: Sequence[str], embedder: Embedder | None) -> Iterator[CacheRow]:
+def cache_rows(url: str, name: str, questions: Sequence[str], embedder: Embedder | None) -> Iterator[AnswerCacheRow]:
     """Ask in several ways, each with an empty cache, and yield how often an answer was given again.
 
     A turn of a crew is one question that each of its agents asks, before what they say is read as memory.
@@ -204,7 +204,7 @@ def cache_rows(url: str, name: str, questions: Sequence[str], embedder: Embedder
             if changes:
                 with database(url) as conn:
                     changed(conn, find_namespace(conn, name))
-        yield CacheRow(pattern=pattern, questions=len(asked), hit_rate=cache.counts().hit_rate)
+        yield AnswerCacheRow(pattern=pattern, questions=len(asked), hit_rate=cache.counts().hit_rate)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from getpass import getpass
 from typing import Any
 
 import click
@@ -134,7 +135,7 @@ def key(invocation: Invocation, *, use: bool) -> None:
     from recall.hot_state.home_key import ensure_key
 
     if use:
-        given = click.prompt("Key", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+        given = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
         use_hot_state_key(invocation.home, given)
         invocation.show({"kept": True}, ["kept: the key of the other machine"])
     else:

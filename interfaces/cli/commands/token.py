@@ -40,7 +40,6 @@ def token() -> None:
     cls=Command,
     examples=(
         ("Use a secret that a cluster hands out", "memory token add pods --token-file /run/secrets/token"),
-        ("Let a job read what jobs may read", "memory token add nightly"),
         (
             "Let a crew of agents use its namespaces",
             "memory token add crew --scope read --scope write --namespace 'crew-*'",
