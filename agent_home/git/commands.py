@@ -99,7 +99,7 @@ COMMANDS: tuple[GitCommand, ...] = (
                safe="no configuration but the user's own; https, ssh and folders only"),
     GitCommand(words="push", sees="nothing", where="a repository of its own", changes=True,
                purpose="publish a write to a fleet's home",
-               safe="no configuration but the user's own, and no hooks; a ref moves only from its known value"),
+               safe="no configuration but the user's own, and no hooks here; a ref moves only from its known value"),
     GitCommand(words="fast-import", where=_HOME, changes=True, purpose="commit the gateway's texts",
                safe=f"{_WRITES}; starts git's own `unpack-objects`"),
     GitCommand(words="hash-object", where=_HOME, changes=True, purpose="stage the gateway's texts",

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import clock
 from ..home import Home
+from ..lease.operation import operation
 from ..salt import ensure_salt, read_salt
 from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
@@ -200,8 +201,9 @@ def import_messages(
         Locked, GuardRefused, DocumentInvalid: see :func:`agent_home.store.transcript.append`. Nothing was written.
     """
     lines = (json.dumps({**row, "session": session}).encode() for row in rows)
-    parsed_file = chat.parse(lines, session=session, salt=salt_of(home))
-    appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now, items=items)
+    with operation(home):
+        parsed_file = chat.parse(lines, session=session, salt=salt_of(home))
+        appended = transcript.append(home, session, parsed_file.messages, actor=_ACTOR, now=now, items=items)
     last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     return ImportReport(
         sessions=(appended.session,) if appended.added else (), messages=appended.added, revised=appended.revised,
@@ -222,6 +224,14 @@ def import_claude_code(
 def _import(
     home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None,
     progress: ImportProgress = _silent,
+) -> ImportReport:  # fmt: skip
+    with operation(home):
+        return _import_files(home, paths, parse, now, progress)
+
+
+def _import_files(
+    home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None,
+    progress: ImportProgress,
 ) -> ImportReport:  # fmt: skip
     files = _files(paths, own_data=parse is not chat.parse)
     salt = salt_of(home) if files else ""

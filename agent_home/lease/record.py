@@ -92,7 +92,10 @@ def read_lease(home: Home) -> Lease | None:
             f" home of its own, remove {machine / f'{_LEASE}.json'}"
         )
         raise NotHeld(problem)
-    return Lease(**record)
+    try:
+        return Lease(**record)
+    except TypeError as error:
+        raise NotHeld(f"the lease in {machine} is of another version. Update agent-home on this host") from error
 
 
 def write_lease(home: Home, lease: Lease) -> None:

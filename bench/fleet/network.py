@@ -138,7 +138,7 @@ class Namespaces:
         holder = self.holders[host].pid
         wanted = _namespace(holder)
         pids = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-        return [pid for pid in pids if pid != holder and _namespace(pid) == wanted]
+        return [pid for pid in pids if wanted and pid != holder and _namespace(pid) == wanted]
 
     def end(self) -> None:
         """End everything that runs in the namespaces, and with that the namespaces."""

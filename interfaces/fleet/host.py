@@ -173,6 +173,7 @@ class _Host:
             take_over(registry, self.folder, self.identity, home)
         except (HomeError, OSError) as error:
             self._note_failure(registry, home.id, error, avoid=self.identity.name)
+            registry.drop_wish(home.id, self.identity.name)  # a wish that cannot be fulfilled would come back for ever
             registry.release(home.id, self.identity.name, self.identity.incarnation, home.epoch, "did not arrive")
 
     def _resume(self, _registry: Registry, name: str) -> None:
@@ -184,7 +185,7 @@ class _Host:
     def _note_well(self, registry: Registry, name: str) -> None:
         """Note that the home is where it belongs, and that nothing is wrong with it any more."""
         registry.note_problem(name, "")
-        registry.note_place(name, self.identity.name)
+        registry.drop_wish(name, self.identity.name)
         self._waits.pop(name, None)
 
     def _clear(self, registry: Registry, name: str, lease: Lease) -> None:

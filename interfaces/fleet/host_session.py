@@ -62,22 +62,35 @@ class KeptSession:
     def _keep(self) -> None:
         wait = self._identity.lease_s / 3
         while not self._stop.wait(wait):
-            mine, asked = leases_in(self._folder), elapsed()  # those that come meanwhile may be unknown to the answer
             try:
-                leases = self._registry.renew(self._identity.name, self._identity.incarnation, self._identity.lease_s)
-            except RecallError as error:
-                if not self.problem:
-                    _log.warning("%s. Writing goes on until the session ends", error)
-                self.problem, wait = str(error), min(_RETRY_S, self._identity.lease_s / 3)
-                continue
-            if leases is None:
-                self._write(asked)
+                wait = self._renewed()
+            except Exception:  # noqa: BLE001 - a thread has no caller, and the session must end
+                _log.exception("the session cannot be kept")
+                self._write(elapsed())
                 self.lost.set()
+            if self.lost.is_set():
                 return
-            self._extend(asked, mine, leases)
-            if self.problem:
-                _log.warning("the registry answers again")
-            self.problem, wait = "", self._identity.lease_s / 3
+
+    def _renewed(self) -> float:
+        """Renew the session, and return the seconds until the next time."""
+        usual = self._identity.lease_s / 3
+        mine, asked = leases_in(self._folder), elapsed()  # those that come meanwhile may be unknown to the answer
+        try:
+            leases = self._registry.renew(self._identity.name, self._identity.incarnation, self._identity.lease_s)
+        except RecallError as error:
+            if not self.problem:
+                _log.warning("%s. Writing goes on until the session ends", error)
+            self.problem = str(error)
+            return min(_RETRY_S, usual)
+        if leases is None:
+            self._write(asked)
+            self.lost.set()
+            return usual
+        self._extend(asked, mine, leases)
+        if self.problem:
+            _log.warning("the registry answers again")
+        self.problem = ""
+        return usual
 
     def _extend(self, asked: float, mine: Mapping[str, Lease], leases: Mapping[str, int]) -> None:
         """Let the homes be written longer. One of *mine* whose lease the registry does not know is stopped first."""

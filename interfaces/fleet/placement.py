@@ -28,11 +28,9 @@ def placed(home: str, hosts: Mapping[str, float]) -> str:
 
 
 def place_of(home: str, hosts: Mapping[str, float], *, wanted: str = "", avoided: Iterable[str] = ()) -> str:
-    """Return the host for *home*: the *wanted* one if it is among *hosts*, else another than the *avoided* ones."""
-    if wanted in hosts:
-        return wanted
-    left = {name: weight for name, weight in hosts.items() if name not in set(avoided)}
-    return placed(home, left or hosts)
+    """Return the host for *home* among *hosts*: the *wanted* one, else another than the *avoided* ones."""
+    left = {name: weight for name, weight in hosts.items() if name not in set(avoided)} or hosts
+    return wanted if wanted in left else placed(home, left)
 
 
 def _score(home: str, host: str, weight: float) -> float:

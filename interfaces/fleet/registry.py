@@ -329,8 +329,8 @@ class Registry:
         """
         self._change(home, "UPDATE fleet_homes SET wanted = %s WHERE id = %s RETURNING 1", (host, home))
 
-    def note_place(self, home: str, host: str) -> None:
-        """Note that *home* is on *host*. A wish for that host is fulfilled."""
+    def drop_wish(self, home: str, host: str) -> None:
+        """Drop the wish that *home* goes to *host*, because it is there, or cannot come there."""
         statement = "UPDATE fleet_homes SET wanted = '' WHERE id = %s AND wanted = %s"
         self._run(lambda conn: conn.execute(statement, (home, host)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from agent_home.errors import HomeError, NotHeld, NotPublished
 from agent_home.home import MEMORY, Home
+from agent_home.imports.intake import import_chat
 from agent_home.lease.operation import await_operations, operation
 from agent_home.lease.publication import is_published
 from agent_home.lease.record import read_lease, write_lease
@@ -58,7 +60,7 @@ def test_without_a_lease_nothing_is_written(held: Home, host: FleetHost, remote:
         with pytest.raises(NotHeld, match="lease of the home ada on the host one has ended"):
             write()
     assert before == ((held.root / MEMORY).read_text(), tip(remote), git(held.root, "rev-parse", "HEAD"))
-    assert "Ada" in AgentHome(held).prompt("Who are you?").text or AgentHome(held).prompt("Who are you?").text
+    assert "<agent-home>" in AgentHome(held).prompt("Who are you?").text
 
 
 def test_a_lease_that_ends_during_a_write_acknowledges_nothing(held: Home, host: FleetHost, remote: str) -> None:
@@ -128,6 +130,19 @@ def test_an_operation_is_published_once(held: Home, remote: str) -> None:
         AgentHome(held).remember(FACT)
         assert tip(remote) == moves.read_text().splitlines()[-1].split()[1]
         assert len(moves.read_text().splitlines()) == before
+    assert len(moves.read_text().splitlines()) == before + 1
+    assert is_published(held)
+
+
+def test_an_import_of_many_sessions_is_published_once(held: Home, remote: str, tmp_path: Path) -> None:
+    moves = Path(remote, "logs", "refs", "agent-home", "state")
+    before = len(moves.read_text().splitlines())
+    chats = tmp_path / "chats"
+    chats.mkdir()
+    for name in ("a", "b", "c"):
+        row = {"session": name, "role": "user", "content": "We use Redis for the queue."}
+        chats.joinpath(f"{name}.jsonl").write_text(json.dumps(row))
+    assert import_chat(held, [chats]).messages == 3
     assert len(moves.read_text().splitlines()) == before + 1
     assert is_published(held)
 

@@ -27,5 +27,6 @@ def test_a_wanted_host_comes_first_and_an_avoided_one_last() -> None:
     hosts = {"one": 1.0, "two": 1.0}
     assert {place_of(home, hosts, wanted="two") for home in HOMES[:50]} == {"two"}
     assert {place_of(home, hosts, avoided=["one"]) for home in HOMES[:50]} == {"two"}
+    assert {place_of(home, hosts, wanted="one", avoided=["one"]) for home in HOMES[:50]} == {"two"}
     assert {place_of(home, {"one": 1.0}, wanted="two", avoided=["one"]) for home in HOMES[:50]} == {"one"}
     assert placed("ada", {}) == place_of("ada", {}, wanted="one") == ""

@@ -102,3 +102,11 @@ def test_the_status_is_readable(memory: Any, tmp_path: Path) -> None:
         "0 hosts", "1 home, 1 without a host", "  ada                  no host, epoch 0",
         "nightly runs: 0 wait, 0 run, 0 done, 0 failed",
     ]  # fmt: skip
+
+
+def test_the_service_of_a_fleet_needs_an_address_and_a_host(memory: Any, tmp_path: Path) -> None:
+    memory("join", str(tmp_path / "one"), "--name", "one")
+    found = CliRunner().invoke(cli, ["serve", "--fleet", str(tmp_path / "one")])
+    assert (found.exit_code, "--fleet needs --http" in found.stderr) == (2, True)
+    found = CliRunner().invoke(cli, ["serve", "--fleet", str(tmp_path), "--http", "127.0.0.1:0"])
+    assert (found.exit_code, "is not the folder of a host" in found.stderr) == (2, True)
