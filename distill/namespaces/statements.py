@@ -87,7 +87,8 @@ def read_statements(
         for statement in found
         if statement is not None and fresh.intersection(statement.messages) and not is_empty_without(statement.text)
     ]
-    return [one for one in _without_told(kept) if one.importance >= settings.least_importance]
+    important = [one for one in _without_told(kept) if one.importance >= settings.least_importance]
+    return _most_important(important, settings.side_statements)
 
 
 def _turns(exchange: LoggedExchange, settings: NamespaceSettings) -> Iterator[Message]:
@@ -157,3 +158,14 @@ def _without_told(statements: Sequence[ReadStatement]) -> list[ReadStatement]:
                 words = words[len(said) :].lstrip()
         kept.append(replace(one, text=f"{head}{words}"))
     return kept
+
+
+def _most_important(statements: Sequence[ReadStatement], most: int) -> list[ReadStatement]:
+    """Return the *most* important statements of each side of an exchange, in their order."""
+    sides: dict[tuple[int, str], list[ReadStatement]] = {}
+    for one in statements:
+        sides.setdefault((one.messages[0], one.role), []).append(one)
+    left_out = {
+        id(one) for side in sides.values() for one in sorted(side, key=lambda one: -one.importance)[most:]
+    }  # fmt: skip
+    return [one for one in statements if id(one) not in left_out]

@@ -16,6 +16,7 @@ class NamespaceSettings:
         batch_messages: messages that are processed in one transaction.
         context_messages: earlier messages of a session that are read beside new ones.
         least_importance: least importance, 0 to 1, of a statement that becomes a memory.
+        side_statements: most memories of one side of an exchange, the most important ones. A long report has more.
         summary_chars: longest summary in characters, merged ones included. Longer statements are shortened.
         related_memories: nearest memories that a new one is compared with.
         least_relation: least strength, 0 to 1, of a relationship that is stored.
@@ -48,6 +49,7 @@ class NamespaceSettings:
     batch_messages: int = 32
     context_messages: int = 6
     least_importance: float = 0.02
+    side_statements: int = 12
     summary_chars: int = 600
     related_memories: int = 8
     least_relation: float = 0.3
@@ -84,8 +86,8 @@ class NamespaceSettings:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}. Write a number from 0 to 1")
         for name in (
-            "read_chars", "batch_messages", "summary_chars", "short_term_cap", "limit", "budget_tokens",
-            "recency_days", "mention_hours", "promote_every_h", "promote_loaded_h", "short_term_h",
+            "read_chars", "batch_messages", "side_statements", "summary_chars", "short_term_cap", "limit",
+            "budget_tokens", "recency_days", "mention_hours", "promote_every_h", "promote_loaded_h", "short_term_h",
         ):  # fmt: skip
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}. Write a number above 0")

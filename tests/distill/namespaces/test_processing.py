@@ -123,6 +123,17 @@ def test_an_answer_is_understood_with_an_exchange_of_an_earlier_batch(database_u
     assert any("colour" in text and "green" in text for text in summaries(database_url, namespace))
 
 
+def test_a_long_report_has_its_most_important_statements(database_url: str) -> None:
+    namespace = made_namespace(database_url, side_statements=3)
+    report = " ".join(
+        f"Colleague {who} likes {what}." for who in ("Ann", "Ben", "Cai") for what in ("tea", "rice", "jam")
+    )
+    talk(namespace, f"{report} Please remember that the wifi password is on the fridge.")
+    kept = summaries(database_url, namespace)
+    assert len(kept) == 3
+    assert any("fridge" in text for text in kept)
+
+
 def test_a_chinese_message_becomes_a_memory_with_entities(database_url: str) -> None:
     namespace = made_namespace(database_url)
     talk(namespace, "数据库迁移改到周五，由王芳负责。")
