@@ -72,7 +72,7 @@ class KeptSession:
                 return
 
     def _renewed(self) -> float:
-        """Renew the session, and return the seconds until the next time."""
+        """Return the seconds until the next time, after the session was renewed."""
         usual = self._identity.lease_s / 3
         mine, asked = leases_in(self._folder), elapsed()  # those that come meanwhile may be unknown to the answer
         try:
