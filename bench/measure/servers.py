@@ -112,14 +112,19 @@ def _start_redis(folder: Path, path: Path) -> None:
         time.sleep(0.02)
 
 
-def stop(folder: Path) -> None:
-    """End the servers that :func:`postgresql` and :func:`redis` started in *folder*."""
+def stop(folder: Path, *, keep: bool = False) -> None:
+    """End the servers that :func:`postgresql` and :func:`redis` started in *folder*.
+
+    With *keep*, PostgreSQL writes everything to its files first. Else it has to recover when it is started again, which
+    takes minutes after a large fill.
+    """
     for pid_file in (folder / _POSTGRESQL / "postmaster.pid", folder / f"{_REDIS}.pid"):
         if not pid_file.exists():
             continue
         pid = int(pid_file.read_text(encoding="utf-8").split()[0])
         try:
-            os.kill(pid, signal.SIGQUIT if pid_file.parent.name == _POSTGRESQL else signal.SIGTERM)
+            at_once = pid_file.parent.name == _POSTGRESQL and not keep
+            os.kill(pid, signal.SIGQUIT if at_once else signal.SIGINT)
         except ProcessLookupError:
             continue
         _wait_for_end(pid)

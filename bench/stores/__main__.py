@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     command = f"python -m bench.stores --data DIR --only {part}"
                     put(DOCS / "benchmarks.md", {f"stores-{part}": f"{stamp(command)}\n\n{shown}"})
         finally:
-            servers.stop(folder / "server")
+            servers.stop(folder / "server", keep=options.keep is not None)
     return 0
 
 
