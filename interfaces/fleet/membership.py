@@ -67,6 +67,8 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
     if session is None or session.until <= elapsed():
         problem = f"the host {identity.name} does not run, or does not reach the registry"
         raise NoSession(f"{problem}. Start `memory fleet host {folder.root}`")
+    if registry.remote_of(name) not in {"", address}:  # an entrusted home is written no more, so look before
+        raise _name_taken(name)
     lease = Lease(
         home=name, host=identity.name, incarnation=session.incarnation, epoch=0, remote=address,
         folder=str(folder.own),
@@ -104,4 +106,8 @@ def remove_home(registry: Registry, name: str) -> str:
 
 def _add(registry: Registry, name: str, address: str) -> None:
     if not registry.add_home(name, address):
-        raise NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")
+        raise _name_taken(name)
+
+
+def _name_taken(name: str) -> NotMovable:
+    return NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")

@@ -19,7 +19,7 @@ from interfaces.fleet.host import HostOptions, run_host
 from interfaces.fleet.host_folder import HostFolder, HostIdentity, leases_in
 from interfaces.fleet.membership import adopt_home, join, remove_home
 from interfaces.fleet.moves import drain_host, move, plan_rebalance
-from tests.fleet import epochs, git, on_remote
+from tests.fleet import bare, epochs, git, on_remote
 
 from .conftest import Fleet, until
 
@@ -59,6 +59,17 @@ def test_a_home_moves_with_its_last_write_and_comes_back(fleet: Fleet, home: Hom
     assert not two.folder.aside.exists() or not list(two.folder.aside.iterdir())
     with pytest.raises(NoSuchHost, match="Hosts that do: one, two"):
         move(fleet.registry, "ada", "three")
+
+
+def test_a_name_that_is_taken_leaves_the_home_as_it_was(fleet: Fleet, home: Home, tmp_path: Path) -> None:
+    one = fleet.host("one")
+    adopt_home(fleet.registry, "ada", bare(tmp_path / "other.git"))
+    with pytest.raises(NotMovable, match="Choose another name"):
+        fleet.add("ada", home, one)
+    AgentHome(home).remember(FACT)
+    remote = fleet.add("bob", home, one)
+    fleet.await_holder("bob", "one")
+    assert FACT in on_remote(remote, MEMORY)
 
 
 def test_what_runs_is_finished_before_a_home_moves(fleet: Fleet, home: Home) -> None:
