@@ -76,6 +76,7 @@ class HomeRoutes:
             return Nowhere(reason=str(error), known=False)
         lease = _lease(home)
         if lease is not None and lease.state != "left" and seconds_left(lease):
+            self._drop_answer(name)
             return home
         holder = self._holder(name)
         if isinstance(holder, Nowhere):
@@ -100,6 +101,17 @@ class HomeRoutes:
         """Close the connection to the registry."""
         with self._lock:
             self._registry.close()
+
+    def _drop_answer(self, name: str) -> None:
+        """Drop the registry's answer about a home that is here. It would be wrong when the registry falls silent.
+
+        A request does not wait for another one that asks the registry. The next request drops it then.
+        """
+        if name in self._known and self._lock.acquire(blocking=False):
+            try:
+                self._known.pop(name, None)
+            finally:
+                self._lock.release()
 
     def _holder(self, name: str) -> Holder | Nowhere | None:
         """Return who has the home, by the registry. *known* of ``Nowhere`` means that the registry did not answer.

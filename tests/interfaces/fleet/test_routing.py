@@ -5,10 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from agent_home.home import Home
 from agent_home.moving.departure import mark_left
 from interfaces.fleet.moves import move
+from interfaces.fleet.registry import Holder, Registry
 from interfaces.fleet.routing import AtHost, HomeRoutes, Nowhere
+from recall.servers import ServerUnavailable
 
 from .conftest import Fleet, until
 
@@ -60,3 +64,25 @@ def test_without_the_registry_the_holder_still_reads(fleet: Fleet, home: Home, t
     found = HomeRoutes(one.folder, away).find("ada")
     assert isinstance(found, Nowhere)
     assert found.known
+
+
+def test_without_the_registry_an_older_answer_than_the_lease_is_not_believed(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    fleet.await_holder("ada", "one")
+    two = fleet.host("two")
+    with closing(HomeRoutes(two.folder, fleet.url)) as routes:
+        assert routes.find("ada") == AtHost(host="one", address="http://one:8080")
+        move(fleet.registry, "ada", "two")
+        held = fleet.await_holder("ada", "two")
+        assert routes.find("ada") == held
+        monkeypatch.setattr(Registry, "holder", _silent)
+        two.end()
+        until(lambda: not routes.held(), "the session ends")
+        assert routes.find("ada") == held
+
+
+def _silent(_registry: Registry, _home: str) -> Holder | None:
+    raise ServerUnavailable("PostgreSQL", "postgresql://ann@db/memory", "gone")
