@@ -16,9 +16,13 @@ MAX_VECTORS = 1000
 
 
 def index_changes(
-    home: Home, progress: Callable[[str], None], meter: Callable[[str, int, int], None] | None = None
+    home: Home,
+    progress: Callable[[str], None],
+    meter: Callable[[str, int, int], None] | None = None,
+    *,
+    most: int = MAX_VECTORS,
 ) -> list[str]:
-    """Index the files that have just been written: words at once, and vectors if they are few.
+    """Index the files that have just been written: words at once, and vectors if they are at most *most*.
 
     Return problems in lines, so that the work itself does not fail. *progress* gets a line when a model is built,
     and *meter* what the index is doing, how much of it is done, and of how much.
@@ -33,7 +37,7 @@ def index_changes(
     settings = home.manifest.settings("recall", RecallSettings)
     report = ensure_fresh(home, settings, None)
     wanted = home.manifest.settings("embedding", EmbeddingSettings).enabled
-    if not wanted or not 0 < report.pending <= MAX_VECTORS:
+    if not wanted or not 0 < report.pending <= most:
         return list(report.degraded)
     try:
         embedder = home_embedder(home, progress, build_missing=True)

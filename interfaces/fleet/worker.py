@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from agent_home.errors import Locked, NotHeld
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.record import seconds_left
 
+from ..indexing import index_changes
 from ..nightly_run import maintain
 from .errors import FleetError
 from .host_folder import HostFolder, leases_in
@@ -179,7 +181,7 @@ class _Worker:
         return app
 
     def _maintain(self, name: str) -> None:
-        """Run the maintenance of a home, in a thread.
+        """Run the maintenance of a home, and make all vectors that its index lacks, in a thread.
 
         Raises:
             NotHeld: the home is not here any more.
@@ -189,7 +191,9 @@ class _Worker:
         if name not in leases_in(self._folder):
             raise NotHeld(f"the home {name} is not on this host")
         night, degraded = maintain(home, now=now(), environ=self._options.environ, warn=_log.warning)
-        for line in degraded:
+        # A home arrives without an index, and nobody runs `memory sync` on a host.
+        degraded += index_changes(home, _log.warning, most=sys.maxsize)
+        for line in dict.fromkeys(degraded):
             _log.warning("the home %s: %s", name, line)
         if night.failed:
             first = night.failed[0]

@@ -14,7 +14,9 @@ from interfaces.api import AgentHome
 from interfaces.fleet.moves import move
 from interfaces.fleet.queue import QueueState, defer_nightly, prepare_queue, queue_state
 from interfaces.fleet.worker import WorkerOptions, run_worker
+from recall.index.migration import index_counts
 from tests.fleet import on_remote
+from tests.recall.hashing_embedder import HashingEmbedder
 
 from .conftest import Fleet, RunningHost, until
 
@@ -71,6 +73,20 @@ def test_a_run_closes_sessions_and_is_published(fleet: Fleet, one: RunningHost) 
     assert (state.todo, state.doing, state.succeeded, state.failed) == (0, 0, 1, 0)
     assert "Mondays" in on_remote(str(fleet.place / "ada.git"), MEMORY)
     assert defer_nightly(fleet.url, ["ada"]) == (["ada"], [])
+
+
+def test_a_run_makes_the_vectors_that_a_home_arrived_without(
+    fleet: Fleet, one: RunningHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interfaces.indexing.home_embedder", lambda *_, **__: HashingEmbedder())
+    held = one.home("ada")
+    (held.root / "Knowledge").mkdir(exist_ok=True)
+    (held.root / "Knowledge" / "towers.md").write_text("# Towers\n\nThe falcon lives in the old tower.\n", "utf-8")
+    defer_nightly(fleet.url, ["ada"])
+    assert once(one) == ["ada"]
+    counts = index_counts(held)
+    assert counts is not None
+    assert counts.passages == counts.vectors > 0
 
 
 def test_a_worker_runs_the_homes_of_its_host_alone(fleet: Fleet, one: RunningHost) -> None:
