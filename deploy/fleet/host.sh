@@ -8,6 +8,7 @@ case "$1" in
 join)
   memory fleet join "$homes" --name "$name" --address "$ADDRESS"
   memory fleet drain "$name" --undo || true # a host that left before takes homes again. A new one is not known yet
+  memory model build || echo "no embedding model: search works on words alone" >&2
   ;;
 host) exec memory fleet host "$homes" ;;
 worker) exec memory fleet worker "$homes" ;;
