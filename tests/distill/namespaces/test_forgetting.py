@@ -138,3 +138,25 @@ def test_a_wrong_target_is_refused(database_url: str, given: dict[str, str]) -> 
     talk(namespace, LIKES)
     with pytest.raises(NamespaceRefused):
         namespace.forget(**given)  # type: ignore[arg-type]
+
+
+def test_a_merged_memory_goes_with_its_parts(database_url: str) -> None:
+    namespace = related(database_url, LIKES, DISLIKES)
+    namespace.promote(now=NOW)
+    (merged,) = [memory.id for memory in namespace.retrieve("Flask or FastAPI?", now=NOW).memories]
+    assert namespace.forget(memory=merged, dry_run=True).memories == 3
+    assert namespace.forget(memory=merged).memories == 3
+    assert summaries(database_url, namespace, live=False) == []
+
+
+def test_a_text_that_only_a_memory_says_does_not_come_back(database_url: str) -> None:
+    """The speaker and the day are in no exchange, and who reads the exchange again would write them again."""
+    namespace = made_namespace(database_url)
+    talk(namespace, "I bought a red bicycle in Oslo yesterday.", session="s1", user_name="Anna Lind")
+    talk(namespace, "My dog is called Rex.", session="s2")
+    (memory, _) = summaries(database_url, namespace)
+    assert "2026-11-28" in memory
+    assert namespace.forget(memory).memories == 1
+    namespace.process(now=NOW)
+    assert all("Rex" in text for text in summaries(database_url, namespace))
+    assert namespace.forget("2026-11-28", dry_run=True).memories == 0
