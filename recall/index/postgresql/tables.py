@@ -154,9 +154,10 @@ def require_tables(conn: Connection) -> None:
 
 
 def stored(text: str) -> str:
-    """Return *text* without the character that PostgreSQL cannot hold.
+    """Return *text* without the characters that PostgreSQL cannot hold: the one with the number 0, and lone surrogates.
 
     >>> stored("a" + chr(0))
     'a\ufffd'
     """
-    return text.replace("\x00", "\ufffd")
+    plain = text.replace("\x00", "\ufffd")
+    return plain if plain.isascii() else plain.encode("utf-8", "replace").decode("utf-8")
