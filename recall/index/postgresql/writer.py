@@ -67,6 +67,24 @@ _COLUMN_LIST: LiteralString = (
     "ordinal, part, source, session, message, role, name, ts, heading, text, meaning, content_digest, meaning_digest"
 )
 
+#: One vector of each text, however many passages say the same.
+_VECTORS_OF: LiteralString = """
+SELECT d.digest, halfvec_send(o.vector) FROM unnest(%(digests)s::bytea[]) AS d(digest), LATERAL (
+    SELECT v.vector FROM index_passages p JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id
+    WHERE p.index_id = %(index)s AND p.meaning_digest = d.digest AND p.embedded = 1 LIMIT 1
+) o
+"""
+_COPY_VECTORS: LiteralString = """
+INSERT INTO index_vectors(index_id, passage, file, layer, dimension, vector)
+SELECT %(index)s, p.id, p.file, p.layer, o.dimension, o.vector
+FROM (
+    SELECT DISTINCT ON (s.meaning_digest) s.meaning_digest, v.dimension, v.vector
+    FROM index_passages s JOIN index_vectors v ON v.index_id = s.index_id AND v.passage = s.id
+    WHERE s.index_id = %(source)s ORDER BY s.meaning_digest
+) o
+JOIN index_passages p ON p.index_id = %(index)s AND p.meaning_digest = o.meaning_digest AND p.embedded = 0
+RETURNING passage
+"""
 _OF_FILE: LiteralString = "FROM index_passages WHERE index_id = %(index)s AND file = %(file)s ORDER BY ordinal"
 
 
@@ -373,12 +391,7 @@ class PostgresqlWriter:
 
     def vectors_of(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the stored vectors of texts by the digest of their meaning."""
-        rows = self._rows(
-            "SELECT p.meaning_digest, halfvec_send(v.vector) FROM index_passages p"
-            " JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id"
-            " WHERE p.index_id = %(index)s AND p.meaning_digest = ANY(%(digests)s)",
-            digests=list(digests),
-        )
+        rows = self._rows(_VECTORS_OF, digests=list(set(digests)))
         return {digest: _eight_bits(packed) for digest, packed in rows}
 
     def rows_in_order(self) -> Iterator[tuple[str, int, bytes, bytes, bytes | None]]:
@@ -445,15 +458,7 @@ class PostgresqlWriter:
 
     def copy_vectors(self, source: int, reach: int) -> int:
         """Copy vectors of unchanged texts from the generation *source*. Return their number."""
-        copied = self._rows(
-            "INSERT INTO index_vectors(index_id, passage, file, layer, dimension, vector)"
-            " SELECT DISTINCT ON (p.id) %(index)s, p.id, p.file, p.layer, v.dimension, v.vector"
-            " FROM index_passages p"
-            " JOIN index_passages o ON o.index_id = %(source)s AND o.meaning_digest = p.meaning_digest"
-            " JOIN index_vectors v ON v.index_id = %(source)s AND v.passage = o.id"
-            " WHERE p.index_id = %(index)s AND p.embedded = 0 RETURNING passage",
-            source=source,
-        )
+        copied = self._rows(_COPY_VECTORS, source=source)
         ids = [row[0] for row in copied]
         self._run(
             "UPDATE index_passages SET embedded = 1 WHERE index_id = %(index)s AND id = ANY(%(ids)s)",
