@@ -476,12 +476,13 @@ class PostgresqlWriter:
         self._run("UPDATE index_generations SET live = true WHERE id = %(index)s")
 
     def remove_generation(self, generation: int) -> None:
-        """Remove every row of another generation."""
+        """Remove every row of a generation in one transaction. Call it outside one."""
         drop_vector_indexes(self.conn, generation)
-        for table in TABLES:
-            statement: LiteralString = f"DELETE FROM {table} WHERE index_id = %s"  # noqa: S608 - constants
-            self.conn.execute(statement, (generation,))
-        self.conn.execute("DELETE FROM index_generations WHERE id = %s", (generation,))
+        with self.conn.transaction():
+            for table in TABLES:
+                statement: LiteralString = f"DELETE FROM {table} WHERE index_id = %s"  # noqa: S608 - constants
+                self.conn.execute(statement, (generation,))
+            self.conn.execute("DELETE FROM index_generations WHERE id = %s", (generation,))
 
     def _run(self, statement: LiteralString, **values: object) -> None:
         self.conn.execute(statement, {**values, "index": self.generation})
