@@ -27,9 +27,11 @@ from recall.namespaces.memories import memories_of_messages, memories_with
 from recall.namespaces.registry import changed, delete_namespace, find_namespace, lock_namespace
 from recall.namespaces.schema import database
 from recall.postgres.connections import Connection
+from recall.postgres.storable_text import storable_text
 from recall.text.han import chinese_characters
 
 from .entities import entities_in
+from .recording import stand_in_name
 
 __all__ = ["ForgottenMemories", "forget_in_namespace", "forget_namespace"]
 
@@ -102,7 +104,8 @@ def _forget_words(
 ) -> ForgottenMemories:
     """Forget *phrase*, or where it is blank the exchanges of *session*."""
     if session:
-        found = exchanges_of_session(conn, namespace, session)
+        names = storable_text(session), stand_in_name(session)
+        found = [one for known in names for one in exchanges_of_session(conn, namespace, known)]
         rewritten = [_emptied(exchange) for exchange in found]
     else:
         mark, stand_in = f"[forgotten f-{secrets.token_hex(4)}]", f"forgotten-{secrets.token_hex(4)}"

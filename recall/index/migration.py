@@ -19,6 +19,7 @@ from agent_home.home import Home
 
 from ..errors import RecallError
 from ..postgres.connections import connection
+from ..postgres.storable_text import storable_text
 from ..servers import database_url
 from ..settings import RecallSettings
 from ..text.terms import VERSION
@@ -27,7 +28,7 @@ from .ingest import Progress, SyncState, index_words
 from .passage import WINDOW_NEIGHBOURS
 from .postgresql.store import PostgresqlStore, live_generation, new_generation
 from .postgresql.sync import remove_namespace
-from .postgresql.tables import require_tables, stored
+from .postgresql.tables import require_tables
 from .postgresql.writer import PostgresqlWriter
 from .sqlite import own_index, schema
 from .sqlite.writer import SqliteWriter
@@ -256,7 +257,7 @@ def _counts(writer: _Movable) -> IndexCounts:
     for source, part, content, meaning, blob in writer.rows_in_order():
         passages += 1
         vectors += blob is not None
-        row = b"\0".join((stored(source).encode(), str(part).encode(), content, meaning, blob or b""))
+        row = b"\0".join((storable_text(source).encode(), str(part).encode(), content, meaning, blob or b""))
         total += int.from_bytes(hashlib.sha256(row).digest())  # a sum, because the stores order zero characters apart
     files = len(writer.file_statuses())
     return IndexCounts(files=files, passages=passages, vectors=vectors, sha256=f"{total % (1 << 256):064x}")

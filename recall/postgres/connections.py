@@ -204,9 +204,7 @@ class _Server:
         pool = self.opened()
         conn = pool.getconn()
         with _ended_after(limit_s, lambda: conn):
-            if not _answers(
-                conn, silent_s
-            ):  # restarted since this one and the others were opened
+            if not _answers(conn, silent_s):  # restarted since this one and the others were opened
                 pool.putconn(conn)
                 pool.drain()
                 conn = pool.getconn()

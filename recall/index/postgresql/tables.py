@@ -12,7 +12,7 @@ from typing import LiteralString
 from ...postgres.connections import Connection
 from ...postgres.migrations import migrate
 
-__all__ = ["PARTITIONED", "TABLES", "require_tables", "stored"]
+__all__ = ["PARTITIONED", "TABLES", "require_tables"]
 
 COMPONENT = "index"
 #: Tables whose rows belong to a generation, large ones last.
@@ -151,13 +151,3 @@ def require_tables(conn: Connection) -> None:
         DatabaseTooNew: a newer version of this program made them.
     """
     migrate(conn, COMPONENT, MIGRATIONS)
-
-
-def stored(text: str) -> str:
-    """Return *text* without the characters that PostgreSQL cannot hold: the one with the number 0, and lone surrogates.
-
-    >>> stored("a" + chr(0))
-    'a\ufffd'
-    """
-    plain = text.replace("\x00", "\ufffd")
-    return plain if plain.isascii() else plain.encode("utf-8", "replace").decode("utf-8")

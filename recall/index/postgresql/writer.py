@@ -15,6 +15,7 @@ from typing import Any, LiteralString
 import numpy as np
 
 from ...postgres.connections import Connection
+from ...postgres.storable_text import storable_text
 from ...text.term_hashes import TermHashes, term_hash
 from ...text.terms import index_text
 from ..context_window import build_windows
@@ -33,7 +34,7 @@ from ..passage_rows import (
 from ..vector_math import METRIC, Vectors, quantize, runs, window_vector
 from .lexemes import generation_prefix, vocabulary_term, words_vector
 from .reader import halfvec_text, memory_stemmer
-from .tables import TABLES, stored
+from .tables import TABLES
 from .vector_index import COMPARED_ONE_BY_ONE, drop_vector_indexes, has_vector_indexes, make_vector_indexes
 
 __all__ = ["PostgresqlWriter"]
@@ -187,8 +188,8 @@ class PostgresqlWriter:
         """Make the index hold exactly *content* for the file *path*."""
         next_id = self._value("SELECT coalesce(max(id), 0) + 1 FROM index_files WHERE index_id = %(index)s")
         ((file,),) = self._rows(
-            _FILE, id=next_id, path=path, layer=layer, session=stored(content.session), sha256=sha256,
-            mtime_ns=mtime_ns, size=size, skipped=stored("\n".join(content.skipped)),
+            _FILE, id=next_id, path=path, layer=layer, session=storable_text(content.session), sha256=sha256,
+            mtime_ns=mtime_ns, size=size, skipped=storable_text("\n".join(content.skipped)),
         )  # fmt: skip
         old = self._stored_passages(file)
         matched, added, removed = match_rows(old, content.passages)
@@ -501,4 +502,4 @@ def _eight_bits(packed: bytes) -> bytes:
 
 
 def _storable(passage: Passage) -> tuple[Any, ...]:
-    return tuple(stored(value) if isinstance(value, str) else value for value in passage_values(passage))
+    return tuple(storable_text(value) if isinstance(value, str) else value for value in passage_values(passage))

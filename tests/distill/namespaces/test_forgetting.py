@@ -6,7 +6,7 @@ from typing import LiteralString
 
 import pytest
 
-from recall.namespaces.errors import NamespaceRefused, NoSuchMemory
+from recall.namespaces.errors import NamespaceRefused, NoSuchMemory, NoSuchNamespace
 from tests.distill.namespaces.test_merging import DISLIKES, LIKES, related
 from tests.made_namespaces import NOW, made_namespace, query, summaries, talk
 
@@ -160,3 +160,21 @@ def test_a_text_that_only_a_memory_says_does_not_come_back(database_url: str) ->
     namespace.process(now=NOW)
     assert all("Rex" in text for text in summaries(database_url, namespace))
     assert namespace.forget("2026-11-28", dry_run=True).memories == 0
+
+
+def test_a_session_whose_name_may_not_be_stored_is_forgotten_by_it(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    session = "about the harbour " * 20
+    talk(namespace, "My dog is called Rex.", session=session)
+    assert namespace.forget(session=session).messages == 1
+    assert summaries(database_url, namespace) == []
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800"])
+def test_names_that_the_database_cannot_hold_name_nothing(database_url: str, name: str) -> None:
+    namespace = made_namespace(database_url)
+    talk(namespace, "My dog is called Rex.")
+    assert namespace.forget(session=name).messages == 0
+    for ask in (namespace.share_with, namespace.stop_sharing_with):
+        with pytest.raises(NoSuchNamespace):
+            ask(name)
