@@ -133,7 +133,18 @@ async def _share(_service: Service, caller: Caller, request: Request) -> Respons
 
 async def _stop_sharing(_service: Service, caller: Caller, request: Request) -> Response:
     namespace, reader = _opened(caller, _granted(caller, request)), str(request.path_params["reader"])
-    return JSONResponse({"reader": reader, "stopped": await run_in_threadpool(namespace.stop_sharing_with, reader)})
+
+    def stopped() -> bool:
+        from recall.namespaces.errors import NoSuchNamespace
+
+        try:
+            return namespace.stop_sharing_with(reader)
+        except NoSuchNamespace as error:
+            if error.name != reader:
+                raise
+            return False  # the caller may not know whether there is such a reader
+
+    return JSONResponse({"reader": reader, "stopped": await run_in_threadpool(stopped)})
 
 
 async def _forget(_service: Service, caller: Caller, request: Request) -> Response:
