@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from .. import storage
 from ..errors import HistoryError, NotHeld, NotPublished
@@ -184,14 +185,20 @@ def _send(home: Home, lease: Lease, now: Published, old: str, refs: StateRefs, *
 
 
 def _refuse_overtaken(home: Home, lease: Lease, state: str, error: HistoryError) -> None:
-    """Stop writing the home if the *state* on the remote is that of another host.
+    """Stop writing the home if the *state* on the remote is that of another host, or if the remote has none any more.
 
     Raises:
-        NotHeld: it is.
+        NotHeld: so it is.
     """
     if state in sent(home):
         return
     write_lease(home, lease.with_state("left"))
+    if not state:
+        raise NotHeld(
+            f"the remote of the home {lease.home} has lost the home, so nothing counts as stored. Bring the repository"
+            f" back from a backup, or give this copy to the fleet again: `memory fleet add {lease.home} --home"
+            f" {home.root} --remote URL --host {Path(lease.folder).parent}`"
+        ) from error
     raise NotHeld(
         f"another host has published the home {lease.home}, so this host does not write it any more. The write does not"
         " count as stored. `memory fleet status` says which host has it"

@@ -56,7 +56,8 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
 
     Raises:
         WrongName: the name cannot be used.
-        NotMovable: a part of the home is bound to this machine, or the remote has a home already.
+        NotMovable: a part of the home is bound to this machine, the remote has a home already, or the fleet has one of
+            that name.
         NoSession: the host does not run.
         HistoryError: the remote cannot be used.
         NotPublished: the remote did not take the home.
@@ -67,6 +68,7 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
     if session is None or session.until <= elapsed():
         problem = f"the host {identity.name} does not run, or does not reach the registry"
         raise NoSession(f"{problem}. Start `memory fleet host {folder.root}`")
+    _refuse_other(registry, name, address)
     lease = Lease(
         home=name, host=identity.name, incarnation=session.incarnation, epoch=0, remote=address,
         folder=str(folder.own),
@@ -100,6 +102,21 @@ def remove_home(registry: Registry, name: str) -> str:
         return ""
     registry.leave(name)
     return holder.host
+
+
+def _refuse_other(registry: Registry, name: str, address: str) -> None:
+    """Refuse a name that is taken, before anything of the home changes.
+
+    Raises:
+        NotMovable: the fleet has another home of that name, or a host serves this one.
+        RecallError: the registry does not answer.
+    """
+    known = registry.remote(name)
+    if known not in {"", address}:
+        raise NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")
+    holder = registry.holder(name) if known else None
+    if holder is not None and holder.arrived:
+        raise NotMovable(f"the host {holder.host} serves the home {name!r} already, from the same remote")
 
 
 def _add(registry: Registry, name: str, address: str) -> None:

@@ -142,3 +142,33 @@ def test_a_home_that_cannot_be_entrusted_stays_as_it_was(
     with pytest.raises(NotMovable, match="has a home already"):
         entrust(home, host.lease("ada", 0, remote))
     assert read_lease(home) is None
+
+
+def test_a_home_that_its_remote_refuses_stays_as_it_was(
+    home: Home, host: FleetHost, remote: str, tmp_path: Path
+) -> None:
+    hook = Path(remote, "hooks", "pre-receive")
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    host.session()
+    with pytest.raises(NotPublished):
+        entrust(home, host.lease("ada", 0, remote))
+    assert read_lease(home) is None
+    assert not (home.machine / "lease").exists()
+    AgentHome(home).remember(FACT)
+    entrust(home, host.lease("ada", 0, bare(tmp_path / "other.git")))
+
+
+def test_a_copy_is_entrusted_again_where_its_remote_lost_the_home(held: Home, host: FleetHost, remote: str) -> None:
+    AgentHome(held).remember(FACT)
+    with pytest.raises(NotMovable, match="is a home of a fleet already"):
+        entrust(held, host.lease("ada", 0, remote))
+    Path(remote).rename(f"{remote}.lost")
+    bare(Path(remote))
+    with pytest.raises(NotHeld, match="has lost the home.*memory fleet add ada"):
+        AgentHome(held).remember("Redis holds the queue.")
+    entrust(held, host.lease("ada", 0, remote))
+    moved = arrive(FleetHost(host.root.with_name("two"), "two", "other"), "ada", 2, remote)
+    assert FACT in (moved.root / MEMORY).read_text()
+    assert "Redis" in (moved.root / MEMORY).read_text()
