@@ -166,7 +166,7 @@ def test_a_copy_is_entrusted_again_where_its_remote_lost_the_home(held: Home, ho
         entrust(held, host.lease("ada", 0, remote))
     Path(remote).rename(f"{remote}.lost")
     bare(Path(remote))
-    with pytest.raises(NotHeld, match="has lost the home.*memory fleet add ada"):
+    with pytest.raises(NotHeld, match=r"has lost the home.*memory fleet add ada"):
         AgentHome(held).remember("Redis holds the queue.")
     entrust(held, host.lease("ada", 0, remote))
     moved = arrive(FleetHost(host.root.with_name("two"), "two", "other"), "ada", 2, remote)
