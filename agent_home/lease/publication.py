@@ -70,14 +70,16 @@ def publish(home: Home, lease: Lease, *, with_edits: bool = False) -> bool:
     return done
 
 
-def is_published(home: Home) -> bool:
-    """Return whether the remote has everything of *home*, as far as this host knows. Edits by hand do not count.
+def is_published(home: Home, *, with_edits: bool = False) -> bool:
+    """Return whether the remote has everything of *home*, as far as this host knows.
+
+    Edits by hand that are not committed do not count, unless *with_edits*.
 
     Raises:
         HistoryError: git is absent or refused.
     """
     known = read_published(home)
-    tree = _tree(home, known)
+    tree = _tree(home, known, extra=edited_files(home)[0] if with_edits else ())
     return bool(known.commit) and not tree.is_changed and tree.refs.data().decode() == known.refs
 
 

@@ -23,6 +23,7 @@ from ..lease.published import lease_folder, outbox_of, read_published, sent
 from ..lease.record import Lease, LeaseState, forget_lease, read_lease, require_time, write_lease
 from ..lease.remote import make_outbox, remote_refs
 from ..lease.state_commit import STATE_REF
+from ..lease.travelling import stays_behind
 from ..lock import hold
 from ..store import recovery
 from ..store.branch import refuse_elsewhere
@@ -175,7 +176,8 @@ def _is_clean(home: Home) -> bool:
     """Return whether nothing would be lost with the copy."""
     with suppress(HomeError, OSError):
         stashed = home_client(home.root).query("rev-parse", "--verify", "--quiet", "refs/stash", empty_on=(1,))
-        return not stashed.strip() and not recovery.is_pending(home) and is_published(home)
+        is_whole = not stashed.strip() and not recovery.is_pending(home) and not stays_behind(home)
+        return is_whole and is_published(home, with_edits=True)
     return False
 
 
