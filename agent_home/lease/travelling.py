@@ -16,7 +16,16 @@ from pathlib import Path
 from ..git.client import home_client
 from ..home import Home
 
-__all__ = ["RECORDS", "STAYS", "TRAVELS", "TravellingFile", "edited_files", "stays_behind", "travelling_files", "travels"]
+__all__ = [
+    "RECORDS",
+    "STAYS",
+    "TRAVELS",
+    "TravellingFile",
+    "edited_files",
+    "stays_behind",
+    "travelling_files",
+    "travels",
+]
 
 #: Machine state that travels: patterns of paths in its folder, and what they hold.
 TRAVELS: Mapping[str, str] = {
