@@ -14,7 +14,7 @@ from agent_home.machine_key import KEY_BYTES, adopt_key, key_path, machine_key
 from agent_home.moving.departure import NotMovable, entrust
 
 from .errors import FleetError, NotJoined, OtherKey
-from .host_folder import HostFolder, HostIdentity, require_name
+from .host_folder import HostFolder, HostIdentity, require_address, require_name
 from .registry import Registry
 
 __all__ = ["NoSession", "add_home", "adopt_home", "join", "remove_home"]
@@ -30,11 +30,13 @@ def join(registry: Registry, folder: HostFolder, identity: HostIdentity) -> Host
     Doing it again changes the address and the capacity, from the next start of the host on.
 
     Raises:
-        WrongName: the name cannot be used.
+        WrongName, WrongAddress: the name or the address cannot be used.
         OtherKey: this user has another machine key.
         RecallError: the registry does not answer.
     """
     require_name(identity.name)
+    if identity.address:
+        require_address(identity.address)
     own = machine_key() if key_path().exists() else secrets.token_bytes(KEY_BYTES)
     if not adopt_key(registry.machine_key(own)):
         raise OtherKey(key_path())

@@ -241,3 +241,13 @@ def test_a_name_that_is_taken_changes_nothing_of_the_home(fleet: Fleet, home: Ho
     held = fleet.await_holder("bob", "one")
     with pytest.raises(NotMovable, match="the host one serves the home 'bob' already"):
         fleet.add_again("bob", held, one, remote)
+
+
+def test_a_name_from_the_registry_does_not_lead_out_of_the_folder(fleet: Fleet) -> None:
+    other = fleet.place / "other" / "fetched"
+    other.mkdir(parents=True)
+    (other / "file").write_text("Not of a fleet.\n")
+    fleet.host("one")
+    fleet.registry.add_home("../../../other", bare(fleet.place / "x.git"))
+    until(lambda: "cannot be used" in fleet.registry.homes()[0].problem)
+    assert [path.name for path in other.iterdir()] == ["file"]
