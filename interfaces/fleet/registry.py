@@ -321,6 +321,11 @@ class Registry:
 
         return self._run(act)
 
+    def remote(self, home: str) -> str:
+        """Return the remote of *home*, or an empty string where the fleet has no such home."""
+        row = self._run(lambda conn: conn.execute("SELECT remote FROM fleet_homes WHERE id = %s", (home,)).fetchone())
+        return row[0] if row else ""
+
     def want(self, home: str, host: str) -> None:
         """Let *home* go to *host*. When it has arrived, it may go elsewhere again.
 
