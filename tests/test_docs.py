@@ -46,3 +46,9 @@ def test_a_meaning_is_one_to_three_sentences() -> None:
 
 def test_the_readme_links_the_glossary() -> None:
     assert "(docs/glossary.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_page_has_conflict_markers() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    marked = [page.name for page in pages if re.search(r"^(<{7}|>{7}) ", page.read_text("utf-8"), re.MULTILINE)]
+    assert marked == []

@@ -13,6 +13,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill.close import close
+from recall.servers import DATABASE_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,6 +58,18 @@ def test_the_python_example_remembers_and_finds(tmp_path: Path) -> None:
     assert "put the result first" in second
     assert any("put the result first" in line for line in prompt)
     assert "State: resolved" in (tmp_path / "ada" / "MEMORY.md").read_text("utf-8")
+
+
+def test_the_example_of_a_namespace_prints_what_the_page_says(new_database_url: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "namespaces.md").read_text(encoding="utf-8")
+    (code,) = [text for name, text in EXAMPLE.findall(page) if name == "python"]
+    printed = page.partition("It prints the text for a prompt:\n\n```text\n")[2].partition("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, DATABASE_VARIABLE: new_database_url},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    a_day = re.compile(r"\d{4}-\d\d-\d\d")
+    assert a_day.sub("DAY", done.stdout).strip() == a_day.sub("DAY", printed).strip()
 
 
 def test_every_link_leads_to_a_file() -> None:

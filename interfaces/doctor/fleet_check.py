@@ -31,19 +31,16 @@ def fleet_check(home: Home) -> Iterator[_Result]:
         yield "failed", str(error)
         return
     if lease is not None:
-        yield _lease(lease)
+        yield _lease(home, lease)
         yield _registry(lease)
         yield from _remote(home, lease)
 
 
-def _lease(lease: Lease) -> _Result:
+def _lease(home: Home, lease: Lease) -> _Result:
     left = seconds_left(lease)
     said = f"the home {lease.home} on the host {lease.host}, epoch {lease.epoch}"
     if lease.state == "left":
-        return (
-            "failed",
-            f"{said}, has left, and {Path(lease.folder).parent / lease.home} is an old copy. Use the service",
-        )
+        return "failed", f"{said}, has left, and {home.root} is an old copy. `memory fleet status` says where it is now"
     if not left:
         advice = f"Check that `memory fleet host {Path(lease.folder).parent}` runs and reaches the registry"
         return "failed", f"{said}: the lease has ended, so nothing can be written. {advice}"

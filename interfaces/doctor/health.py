@@ -586,7 +586,7 @@ def _database(home: Home) -> Iterator[Check]:
 
     report = report_stores(home)
     if report.problems:
-        advice = "If it is gone for good: `memory stores migrate sqlite --abandon`"
+        advice = "If the database is gone for good: `memory stores migrate sqlite --abandon`"
         yield Check(name="database", status="failed", detail=f"{'. '.join(report.problems)}. {advice}")
         return
     index = report.index

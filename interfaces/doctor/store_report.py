@@ -8,14 +8,14 @@ from agent_home.home import Home
 from recall.errors import RecallError
 from recall.hot_state import redis_state
 from recall.index.migration import IndexCounts, index_counts
-from recall.index.postgresql.store import PostgresqlStore, live_generation
+from recall.index.postgresql.store import PostgresqlStore
 from recall.index.reader import IndexUnreadable
 from recall.index.store import index_store
 from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.postgres.connections import connection
 from recall.servers import database_url, without_password
 
-__all__ = ["IndexPlace", "StoresReport", "report_stores"]
+__all__ = ["IndexPlace", "StoresReport", "database_server", "report_stores"]
 
 #: Seconds that a server has to answer.
 _PATIENCE_S = 5.0
@@ -64,41 +64,46 @@ def report_stores(home: Home, *, count: bool = False) -> StoresReport:
     return StoresReport(index=place, hot_state=hot, problems=tuple(problems))
 
 
+def database_server(url: str) -> str:
+    """Return the versions of PostgreSQL at *url* and of pgvector there.
+
+    Raises:
+        RecallError: the server does not answer, or it has no pgvector.
+    """
+    with connection(url, limit_s=_PATIENCE_S) as conn:
+        ((version, extension),) = conn.execute(
+            "SELECT current_setting('server_version'), coalesce("
+            " (SELECT extversion FROM pg_extension WHERE extname = 'vector'),"
+            " (SELECT default_version || ', not created in this database yet' FROM pg_available_extensions"
+            "  WHERE name = 'vector'))"
+        ).fetchall()
+    if extension is None:
+        raise RecallError(f"PostgreSQL {version} at {without_password(url)} has no pgvector. Install it there")
+    return f"PostgreSQL {version}, pgvector {extension}"
+
+
 def _in_file(home: Home, problems: list[str]) -> IndexPlace:
-    passages = None
+    passages, pending = None, 0
     try:
         with index_store(home).reading(searching=False) as reader:
-            passages = None if reader is None else reader.totals()[0]
+            if reader is not None:
+                passages, pending = reader.totals()[0], reader.pending()
     except IndexUnreadable as error:
         problems.append(str(error))
-    return IndexPlace(store="sqlite", address=str(home.index), passages=passages)
+    return IndexPlace(store="sqlite", address=str(home.index), passages=passages, pending=pending)
 
 
 def _in_database(home: Home, problems: list[str]) -> IndexPlace:
     namespace, url = chosen_namespace(home), database_url()
     server, passages, pending = "", None, 0
     try:
-        with connection(url, limit_s=_PATIENCE_S) as conn:
-            ((version, extension),) = conn.execute(
-                "SELECT current_setting('server_version'),"
-                " (SELECT extversion FROM pg_extension WHERE extname = 'vector')"
-            ).fetchall()
-            server = f"PostgreSQL {version}, pgvector {extension}"
-        store = PostgresqlStore(namespace)
-        with store.reading() as reader:
+        server = database_server(url)
+        with PostgresqlStore(namespace).reading() as reader:
             if reader is not None:
-                passages = reader.totals()[0]
-        with connection(url, limit_s=_PATIENCE_S) as conn:
-            live = live_generation(conn, namespace)
-            if live is not None:
-                ((pending,),) = conn.execute(
-                    "SELECT count(*) FROM index_passages WHERE index_id = %s AND embedded = 0", (live.id,)
-                ).fetchall()
-    except RecallError as error:
-        problems.append(str(error))
-    except IndexUnreadable as error:
+                passages, pending = reader.totals()[0], reader.pending()
+    except (RecallError, IndexUnreadable) as error:
         problems.append(str(error))
     return IndexPlace(
-        store="postgresql", address=without_password(url), namespace=namespace, server=server, passages=passages,
-        pending=pending,
+        store="postgresql", address=without_password(url) if url else "", namespace=namespace, server=server,
+        passages=passages, pending=pending,
     )  # fmt: skip

@@ -15,6 +15,7 @@ __all__ = [
     "NotInFleet",
     "NotJoined",
     "OtherKey",
+    "UnknownHost",
     "WrongAddress",
     "WrongName",
 ]
@@ -66,6 +67,14 @@ class NoSuchHost(FleetError):
 
     def __init__(self, host: str, live: Sequence[str]) -> None:
         super().__init__(f"the host {host!r} takes no homes now. Hosts that do: {', '.join(live) or 'none'}")
+        self.host = host
+
+
+class UnknownHost(NoSuchHost):
+    """No host of that name ever joined the fleet."""
+
+    def __init__(self, host: str) -> None:
+        FleetError.__init__(self, f"the fleet has no host {host!r}. `memory fleet status` lists them")
         self.host = host
 
 

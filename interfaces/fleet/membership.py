@@ -115,7 +115,7 @@ def _refuse_other(registry: Registry, name: str, address: str) -> None:
     """
     known = registry.remote(name)
     if known not in {"", address}:
-        raise NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")
+        raise _name_taken(name)
     holder = registry.holder(name) if known else None
     if holder is not None and holder.arrived:
         raise NotMovable(f"the host {holder.host} serves the home {name!r} already, from the same remote")
@@ -123,4 +123,8 @@ def _refuse_other(registry: Registry, name: str, address: str) -> None:
 
 def _add(registry: Registry, name: str, address: str) -> None:
     if not registry.add_home(name, address):
-        raise NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")
+        raise _name_taken(name)
+
+
+def _name_taken(name: str) -> NotMovable:
+    return NotMovable(f"the fleet has a home {name!r} with another remote. Choose another name")

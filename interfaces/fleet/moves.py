@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .errors import NoSuchHost, NotInFleet
+from .errors import NoSuchHost, NotInFleet, UnknownHost
 from .placement import placed
 from .registry import Registry, RegistryHome
 
@@ -67,10 +67,10 @@ def drain_host(registry: Registry, host: str, *, draining: bool) -> None:
     """Let *host* give its homes away and take none, or take homes again.
 
     Raises:
-        NoSuchHost: there is no host of that name.
+        UnknownHost: there is no host of that name.
     """
     if not registry.drain(host, draining=draining):
-        raise NoSuchHost(host, sorted(registry.places()))
+        raise UnknownHost(host)
 
 
 def _problem(homes: Sequence[RegistryHome], name: str) -> str:

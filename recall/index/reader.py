@@ -99,6 +99,9 @@ class IndexReader(Protocol):
     def totals(self) -> tuple[int, int]:
         """Return the number of passages, and of words in their texts."""
 
+    def pending(self) -> int:
+        """Return the number of passages that have no vector yet."""
+
     def vocabulary(self, expressions: Iterable[str]) -> Mapping[str, Sequence[VocabularyEntry]]:
         """Return the entries for each of *expressions*. A prefix has several, and an unknown word may have none."""
 

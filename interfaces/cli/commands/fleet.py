@@ -35,7 +35,10 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=Fals
     examples=(
         ("Make this machine a host", "memory fleet join /srv/homes --name one --address http://10.0.0.1:8080"),
         ("Serve what falls to it", "memory fleet host /srv/homes"),
-        ("Give a home to the fleet", "memory fleet add ada --home ~/agent --remote git@git.example:homes/ada.git"),
+        (
+            "Give a home to the fleet",
+            "memory fleet add ada --home ~/agent --host /srv/homes --remote git@git.example:homes/ada.git",
+        ),
         ("See hosts, homes and the queue", "memory fleet status"),
     ),
 )
@@ -170,14 +173,17 @@ def nightly(invocation: Invocation, names: tuple[str, ...]) -> None:
     "add",
     cls=Command,
     examples=(
-        ("Give a home to the fleet", "memory fleet add ada --home ~/agent --remote git@git.example:homes/ada.git"),
+        (
+            "Give a home to the fleet",
+            "memory fleet add ada --home ~/agent --host /srv/homes --remote git@git.example:homes/ada.git",
+        ),
         ("Add one that its repository has already", "memory fleet add ada --remote /srv/git/ada.git --adopt"),
     ),
 )
 @click.argument("name", metavar="HOME")
 @click.option("--remote", required=True, metavar="URL", help="An empty git repository of the home alone.")
 @click.option("--host", "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="The folder of the host on this machine.")  # fmt: skip
+              help="The folder of the host on this machine. Not needed with --adopt.")  # fmt: skip
 @click.option("--adopt", is_flag=True, help="The repository has the home already. --home does not matter.")
 @options
 def add(invocation: Invocation, name: str, remote: str, folder: Path | None, adopt: bool) -> None:

@@ -86,7 +86,10 @@ def stats(invocation: Invocation, name: str) -> None:
 @namespaces.command(
     "retrieve",
     cls=Command,
-    examples=(("Print the text for a prompt", 'memory namespaces retrieve crew-7 "Who reviews releases?"'),),
+    examples=(
+        ("Print memories with their numbers", 'memory namespaces retrieve crew-7 "Who reviews releases?"'),
+        ("Print the text for a prompt", 'memory namespaces retrieve crew-7 "Who reviews releases?" --text'),
+    ),
 )
 @_NAME
 @click.argument("query", metavar="QUERY")
@@ -94,9 +97,10 @@ def stats(invocation: Invocation, name: str) -> None:
 @click.option(
     "--budget", type=click.IntRange(1), default=2000, show_default=True, metavar="TOKENS", help="Most tokens of text."
 )
+@click.option("--text", "as_text", is_flag=True, help="Print the text that a prompt gets.")
 @options
-def retrieve(invocation: Invocation, name: str, query: str, limit: int, budget: int) -> None:
-    """Print the memories that answer QUERY, as a prompt gets them."""
+def retrieve(invocation: Invocation, name: str, query: str, limit: int, budget: int, *, as_text: bool) -> None:
+    """Print the memories that answer QUERY, with their numbers and relevance."""
     namespace = _opened(name)
     namespace.stats(now=invocation.moment)  # a mistyped name is an error here, where a person asks
     essential = min(namespace.settings.essential, limit)
@@ -105,7 +109,8 @@ def retrieve(invocation: Invocation, name: str, query: str, limit: int, budget: 
     )  # fmt: skip
     for reason in found.degraded:
         invocation.warn(reason)
-    invocation.show(retrieved_answer(found), _memory_lines(found))
+    lines = map(revealed, found.text.splitlines()) if as_text else _memory_lines(found)
+    invocation.show(retrieved_answer(found), lines)
 
 
 @namespaces.command(
@@ -138,7 +143,8 @@ def process(context: click.Context, invocation: Invocation, name: str, most: int
         return
     run = _run_due(invocation, most)
     worked = counted(run.namespaces, "namespace", "namespaces")
-    line = f"{worked}: {run.messages} messages read, {run.memories} new memories, {run.promoted} promoted"
+    read, new = counted(run.messages, "message"), counted(run.memories, "new memory", "new memories")
+    line = f"{worked}: {read} read, {new}, {run.promoted} promoted"
     failed = [f"failed: {' '.join(run.failed)}"] if run.failed else []
     invocation.show(due_run_answer(run), [line, *failed, *(["more is due: run it again"] if run.left else [])])
     context.exit(FINDINGS if run.failed else 0)
@@ -243,11 +249,12 @@ def forget(
             namespace.delete()
         verb = "deleted" if do_it else "would delete"
         data = {"deleted": do_it, "messages": counts.messages, "memories": counts.memories}
-        invocation.show(data, [f"{verb} {name}: {counts.messages} messages, {counts.memories} memories"])
+        held = f"{counted(counts.messages, 'message')}, {counted(counts.memories, 'memory', 'memories')}"
+        invocation.show(data, [f"{verb} {name}: {held}"])
         return
     done = namespace.forget(given, session=session, memory=memory or 0, dry_run=not do_it)
     verb = "would change" if done.dry_run else "changed"
-    lines = [f"{verb} {counted(done.messages, 'message', 'messages')}, {done.memories} memories go"]
+    lines = [f"{verb} {counted(done.messages, 'message')}, {counted(done.memories, 'memory goes', 'memories go')}"]
     lines += [f"still in {done.remaining} places: run it again"] if done.remaining else []
     lines += ["  --apply does it"] if done.dry_run else []
     invocation.show(forgotten_answer(done), lines)
@@ -285,13 +292,13 @@ def _memory_lines(found: RetrievedMemories) -> Iterator[str]:
         why = "essential" if memory.essential else f"relevance {memory.relevance:.2f}"
         yield f"{memory.id} [{memory.category}, {memory.said:%Y-%m-%d}, {why}] {revealed(memory.summary)}"
     if found.memories:
-        yield f"{found.tokens} tokens"
+        yield f"{counted(found.tokens, 'token')} as text"
 
 
 def _stats_lines(counts: NamespaceCounts) -> Iterator[str]:
-    yield f"{counts.messages} messages, {counts.pending} not read yet, {counts.held} held back by the guard"
+    yield f"{counted(counts.messages, 'message')}, {counts.pending} not read yet, {counts.held} held back by the guard"
     kinds = f"{counts.archived} archived, {counts.merged} merged, {counts.short_term} in short-term memory"
-    yield f"{counts.memories} memories ({kinds}), {counts.superseded} superseded"
+    yield f"{counted(counts.memories, 'memory', 'memories')} ({kinds}), {counts.superseded} superseded"
     yield f"{counts.entities} entities, {counts.relationships} relationships, {counts.without_vector} without a vector"
     if counts.reads:
         yield f"reads {', '.join(counts.reads)}"

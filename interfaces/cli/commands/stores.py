@@ -59,7 +59,8 @@ def status(context: click.Context, invocation: Invocation, *, count: bool) -> No
 
 def _lines(report: StoresReport) -> list[str]:
     index = report.index
-    place = f"namespace {index.namespace} at {index.address}" if index.namespace else index.address
+    address = index.address or "an address that is not set"
+    place = f"namespace {index.namespace} at {address}" if index.namespace else address
     lines = [f"index      {index.store}, {place}"]
     if index.passages is not None:
         lines.append(f"           {counted(index.passages, 'passage', 'passages')}, {index.pending} without a vector")
@@ -83,7 +84,7 @@ def _lines(report: StoresReport) -> list[str]:
     ),
 )
 @click.argument("target", type=click.Choice(("sqlite", "postgresql")))
-@click.option("--dry-run", is_flag=True, help="Print what would be moved, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be moved, ask the server, and write nothing.")
 @click.option("--abandon", is_flag=True, help="Build the SQLite file from the files alone, when PostgreSQL is gone.")
 def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool) -> None:
     """Move the search index of this home, on this machine.
@@ -95,8 +96,6 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool
     from recall.index.migration import STORES, abandon_database, move_index
     from recall.settings import RecallSettings
 
-    from ...doctor.store_report import report_stores
-
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
     if abandon:
@@ -107,14 +106,7 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool
         invocation.show({"target": target, "abandoned": True, "passages": made.passages}, [line])
         return
     if dry_run:
-        report = report_stores(home, count=True)
-        counts = report.index.counts
-        moved = counted(counts.passages, "passage", "passages") if counts else "no passages"
-        same = report.index.store == target
-        line = (
-            f"the index is in {target} already" if same else f"would move {moved} from {report.index.store} to {target}"
-        )
-        invocation.show({**stores_answer(report), "dry_run": True, "target": target}, [line])
+        _show_plan(invocation, target)
         return
     (wanted,) = (name for name in STORES if name == target)
     done = move_index(home, settings, wanted, progress=ProgressMeter())
@@ -128,6 +120,31 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool
             f"both sides have the checksum {done.counts.sha256[:16]}",
         ]
     invocation.show(index_move_answer(done), lines)
+
+
+def _show_plan(invocation: Invocation, target: str) -> None:
+    """Print what a move to *target* would do.
+
+    Raises:
+        RecallError: one of both stores does not answer, so the move would fail.
+    """
+    from recall.errors import RecallError
+    from recall.servers import database_url
+
+    from ...doctor.store_report import database_server, report_stores
+
+    report = report_stores(invocation.home, count=True)
+    index = report.index
+    if index.counts is None and report.problems:
+        raise RecallError(report.problems[0])
+    lines, server = [f"the index is in {target} already"], index.server
+    if index.store != target:
+        server = server or database_server(database_url())
+        passages, vectors = (index.counts.passages, index.counts.vectors) if index.counts else (0, 0)
+        moved = f"{counted(passages, 'passage', 'passages')} and {counted(vectors, 'vector', 'vectors')}"
+        lines = [f"would move {moved} from {index.store} to {target}", f"{server} answers"]
+    data = {**stores_answer(report), "dry_run": True, "target": target, "server": server}
+    invocation.show(data, lines)
 
 
 stores.add_command(status)

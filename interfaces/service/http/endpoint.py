@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -97,15 +97,26 @@ async def parsed_body(request: Request, kind: type[B]) -> B:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise HttpProblem(422, f"{place[:200]}: {_told(kind, str(first['type']), place, str(first['msg']))}") from error
+        told = _told(_model_at(kind, first["loc"]), str(first["type"]), place, str(first["msg"]))
+        raise HttpProblem(422, f"{place[:200]}: {told}") from error
 
 
 def _told(kind: type[BaseModel], error: str, place: str, message: str) -> str:
-    """Return what is wrong with a value, as one who writes requests reads it."""
+    """Return what is wrong with a value of *kind*, as one who writes requests reads it."""
     if error == "extra_forbidden":
         meant = did_you_mean(near_names(place.rpartition(".")[2], kind.model_fields))
         return f"no such key. {meant or 'Known keys: ' + ', '.join(kind.model_fields)}"
     return "write a JSON object" if error == "model_type" else message
+
+
+def _model_at(kind: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
+    """Return the model that has the last key of *place*: *kind*, or one in a list of it."""
+    for part in place[:-1]:
+        field = kind.model_fields.get(str(part))
+        for inner in get_args(field.annotation) if field is not None else ():
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                kind = inner
+    return kind
 
 
 def _number(text: str) -> float:

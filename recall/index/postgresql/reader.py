@@ -192,6 +192,11 @@ class PostgresqlReader:
         """Return the number of passages, and of words in their texts."""
         return self._generation.passages, self._generation.text_words
 
+    def pending(self) -> int:
+        """Return the number of passages that have no vector yet."""
+        ((found,),) = self._rows("SELECT count(*) FROM index_passages WHERE index_id = %(index)s AND embedded = 0")
+        return int(found)
+
     def vocabulary(self, expressions: Iterable[str]) -> dict[str, list[VocabularyEntry]]:
         """Return the entries for each of *expressions*."""
         asked = list(expressions)

@@ -29,6 +29,7 @@ from . import damage, schema
 from .binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from .indexed_words import IndexedWords
 from .own_index import reading_own
+from .passage_store import count_pending
 from .passage_table import PassageTable, resident_table
 from .readers import reading
 from .vectors import nearest_by_cosine
@@ -170,6 +171,10 @@ class SqliteReader:
     def totals(self) -> tuple[int, int]:
         """Return the number of passages, and of words in their texts."""
         return self._words(()).totals()
+
+    def pending(self) -> int:
+        """Return the number of passages that have no vector yet."""
+        return count_pending(self._conn)
 
     def vocabulary(self, expressions: Iterable[str]) -> dict[str, list[VocabularyEntry]]:
         """Return the entries for each of *expressions*."""

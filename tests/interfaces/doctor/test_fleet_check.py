@@ -35,7 +35,7 @@ def test_a_held_home_is_well(fleet: Fleet, home: Home, monkeypatch: pytest.Monke
     checks = [check for check in examine(held, NOW) if check.name == "fleet"]
     assert [check.status for check in checks] == ["ok", "ok", "ok"]
     assert "epoch 1: the lease holds for" in checks[0].detail
-    assert "failed the home ada on the host one, epoch 0, has left" in said(home)
+    assert f"failed the home ada on the host one, epoch 0, has left, and {home.root} is an old copy" in said(home)
     fleet.registry.remove_home("ada")
     assert "failed the fleet has no home 'ada'" in said(held)
 

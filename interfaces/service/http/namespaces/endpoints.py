@@ -26,7 +26,7 @@ from interfaces.indexing import home_embedder
 
 from ..callers import Caller
 from ..endpoint import HttpEndpoint, Service, parsed_body
-from ..problem import HttpProblem
+from ..problem import HttpProblem, problem_of
 from .bodies import ExchangeBody, ForgetInNamespaceBody, ProcessBody, PromoteBody, RecordBody, RetrieveBody, ShareBody
 from .grants import grants_namespace, prefixes
 
@@ -132,19 +132,16 @@ async def _share(_service: Service, caller: Caller, request: Request) -> Respons
 
 
 async def _stop_sharing(_service: Service, caller: Caller, request: Request) -> Response:
+    from recall.namespaces.errors import NoSuchNamespace
+
     namespace, reader = _opened(caller, _granted(caller, request)), str(request.path_params["reader"])
-
-    def stopped() -> bool:
-        from recall.namespaces.errors import NoSuchNamespace
-
-        try:
-            return namespace.stop_sharing_with(reader)
-        except NoSuchNamespace as error:
-            if error.name != reader:
-                raise
-            return False  # the caller may not know whether there is such a reader
-
-    return JSONResponse({"reader": reader, "stopped": await run_in_threadpool(stopped)})
+    try:
+        stopped = await run_in_threadpool(namespace.stop_sharing_with, reader)
+    except NoSuchNamespace as error:
+        if error.name != reader:
+            raise
+        stopped = False  # whether there is such a reader is not told: the token need not name it
+    return JSONResponse({"reader": reader, "stopped": stopped})
 
 
 async def _forget(_service: Service, caller: Caller, request: Request) -> Response:
@@ -178,9 +175,27 @@ async def _stats(_service: Service, caller: Caller, request: Request) -> Respons
 _Handler = Callable[[Service, Caller, Request], Any]
 
 
+def _telling(handler: _Handler) -> _Handler:
+    """Return *handler* with the messages of namespaces' errors for every caller.
+
+    They say what the request named, which the token may use, and nothing of a home.
+    """
+
+    async def answer(service: Service, caller: Caller, request: Request) -> Response:
+        from recall.namespaces.errors import NamespaceRefused, NoSuchNamespace
+
+        try:
+            response: Response = await handler(service, caller, request)
+        except (NamespaceRefused, NoSuchNamespace) as error:
+            raise problem_of(error) from error
+        return response
+
+    return answer
+
+
 def _endpoint(method: str, path: str, scope: str, handler: _Handler, summary: str, **given: Any) -> HttpEndpoint:
     place = f"/namespaces/{{namespace}}{path}"
-    return HttpEndpoint(methods=(method,), path=place, scope=scope, handler=handler, summary=summary, **given)
+    return HttpEndpoint(methods=(method,), path=place, scope=scope, handler=_telling(handler), summary=summary, **given)
 
 
 NAMESPACE_ENDPOINTS = (
@@ -191,7 +206,7 @@ NAMESPACE_ENDPOINTS = (
     _endpoint("POST", "/messages", "write", _record, "Append exchanges to the log of a namespace", body=RecordBody),
     _endpoint("POST", "/process", "write", _process, "Turn unread messages into memories", body=ProcessBody),
     HttpEndpoint(
-        methods=("GET", "POST"), path="/namespaces/{namespace}/memories", scope="read", handler=_retrieve,
+        methods=("GET", "POST"), path="/namespaces/{namespace}/memories", scope="read", handler=_telling(_retrieve),
         body=RetrieveBody, summary="Retrieve the memories that answer a question",
     ),
     _endpoint("POST", "/memories/{memory}/split", "write", _split, "Take a merged memory apart"),

@@ -89,7 +89,7 @@ def test_what_cannot_be_done_is_named(memory: Any, home: Home, tmp_path: Path, m
     assert "no home 'ada'" in memory("remove", "ada", code=2)
     assert "no home 'ada'" in memory("nightly", "ada", code=2)
     assert "takes no homes now" in memory("move", "ada", "--to", "one", code=2)
-    assert "takes no homes now" in memory("drain", "two", code=2)
+    assert "has no host 'two'" in memory("drain", "two", code=2)
     memory("add", "ada", "--remote", remote, "--adopt")
     assert [row["host"] for row in memory("status", code=1)["homes"]] == [""]
     monkeypatch.setenv("AGENT_HOME_STATE", str(tmp_path / "state"))

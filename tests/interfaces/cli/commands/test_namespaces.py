@@ -64,6 +64,12 @@ def test_retrieve_prints_memories_with_their_relevance(run: Run, crew: AgentName
     assert run("retrieve", crew.name, "xylophone").stdout == "no memory fits\n"
 
 
+def test_retrieve_prints_the_text_of_a_prompt(run: Run, crew: AgentNamespace) -> None:
+    lines = run("retrieve", crew.name, "Flask or FastAPI?", "--text").stdout.splitlines()
+    assert (lines[0][:18], lines[-1]) == ("<agent-home-recall", "</agent-home-recall>")
+    assert run("retrieve", crew.name, "xylophone", "--text").stdout == ""
+
+
 @pytest.mark.parametrize(
     "command", [("stats",), ("retrieve",), ("promote",), ("process",), ("forget", "--session", "s")]
 )
@@ -96,7 +102,7 @@ def test_promote_share_and_split_do_what_they_say(run: Run, crew: AgentNamespace
 
 def test_forget_counts_and_deletes_only_with_apply(run: Run, crew: AgentNamespace) -> None:
     counted = run("forget", crew.name, "--text", "Project Heron")
-    assert counted.stdout == "would change 1 message, 1 memories go\n  --apply does it\n"
+    assert counted.stdout == "would change 1 message, 1 memory goes\n  --apply does it\n"
     assert crew.stats().memories == 2
     assert data(run("forget", crew.name, "--text", "-", "--apply", "--json"
                     , text="Project Heron\n"))["messages"] == 1  # fmt: skip
@@ -135,4 +141,5 @@ def test_a_terminal_is_not_obeyed(run: Run, database_url: str, crew: AgentNamesp
         database_url, "UPDATE agent_memory.long_term_memory m SET summary = %s FROM agent_memory.namespaces n "
         "WHERE n.id = m.namespace AND n.name = %s", "Flask \x1b[2J gone", crew.name,
     )  # fmt: skip
-    assert "\x1b" not in run("retrieve", crew.name, "Flask or FastAPI?").stdout
+    for form in ([], ["--text"]):
+        assert "\x1b" not in run("retrieve", crew.name, "Flask or FastAPI?", *form).stdout

@@ -124,6 +124,37 @@ def test_a_namespace_that_the_token_does_not_name_is_refused_whether_it_is_there
     assert ask_app(app, "GET", "/namespaces", token=token).json() == {"namespaces": []}
 
 
+def test_no_request_tells_whether_a_namespace_of_others_is_there(home: Home, ask: Ask, now: datetime) -> None:
+    ask("POST", "/messages", json=said("I prefer Flask."))
+    there, absent = made_name("there"), made_name("absent")
+    token = add_token(home, "others", scopes=("write",), audience="job", now=now, namespaces=[there])
+    ask_app(made_app(home), "POST", f"/namespaces/{there}/messages", token=token, json=said("I prefer Flask."))
+    answers = [ask("DELETE", f"/shares/{reader}") for reader in (there, absent)]
+    assert [(answer.status_code, answer.json()["stopped"]) for answer in answers] == [(200, False)] * 2
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("POST", "/messages", said(" "), "an exchange says nothing"),
+        ("POST", "/forget", {"text": "abc"}, "part of too many words"),
+        ("GET", "/stats", None, "there is no namespace"),
+        ("DELETE", "", None, "there is no namespace"),
+        ("POST", "/memories/7/split", {}, "there is no namespace"),
+    ],
+)
+def test_a_token_of_any_audience_learns_what_is_wrong_with_its_request(
+    ask: Ask, method: str, path: str, body: dict[str, Any] | None, told: str
+) -> None:
+    assert told in ask(method, path, json=body).json()["error"]
+
+
+def test_an_unknown_key_of_a_message_names_the_keys_of_messages(ask: Ask) -> None:
+    told = ask("POST", "/messages", json=said("x", author="me")).json()["error"]
+    assert told.startswith("messages.0.author: no such key. Known keys: user_input, ai_output")
+    assert "Did you mean 'session'?" in ask("POST", "/messages", json=said("x", sesion="s")).json()["error"]
+
+
 def test_sharing_needs_a_token_that_names_both(home: Home, ask: Ask, name: str, now: datetime) -> None:
     other = made_name("reader")
     ask("POST", "/messages", json=said("I prefer the harbour logo."))

@@ -1,0 +1,75 @@
+"""``memory stores`` says where the index is, and a dry run fails where the move would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home.home import Home
+from interfaces.cli import cli
+from recall.index.store_choice import chosen_namespace
+from recall.index.sync import sync
+from recall.postgres.connections import close_pools
+from recall.servers import DATABASE_VARIABLE
+from recall.settings import RecallSettings
+from tests.recall.hashing_embedder import HashingEmbedder
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(home: Home, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv(DATABASE_VARIABLE, database_url)
+    (home.root / "Knowledge").mkdir(exist_ok=True)
+    (home.root / "Knowledge" / "towers.md").write_text("# Towers\n\nThe falcon lives in the old tower.\n", "utf-8")
+    sync(home, RecallSettings(), HashingEmbedder())
+    return lambda *words: CliRunner().invoke(cli, ["stores", *words, "--home", str(home.root)])
+
+
+def data(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_dry_run_asks_the_server_and_moves_nothing(run: Run, home: Home) -> None:
+    planned = run("migrate", "postgresql", "--dry-run").stdout.splitlines()
+    assert planned[0].startswith("would move ")
+    assert planned[0].endswith(" from sqlite to postgresql")
+    assert planned[1].startswith("PostgreSQL ")
+    assert chosen_namespace(home) == ""
+    moved = run("migrate", "postgresql").stdout
+    assert moved.startswith(planned[0].partition(" from ")[0].replace("would move", "moved"))
+    assert run("migrate", "postgresql", "--dry-run").stdout == "the index is in postgresql already\n"
+    assert data(run("migrate", "sqlite", "--dry-run", "--json"))["index"]["store"] == "postgresql"
+    assert run("migrate", "sqlite").exit_code == 0
+
+
+def test_a_dry_run_fails_without_a_server(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("", f"postgresql://ann:secret@/none?host={tmp_path}"):
+        monkeypatch.setenv(DATABASE_VARIABLE, address)
+        planned = run("migrate", "postgresql", "--dry-run")
+        assert (planned.exit_code, planned.stdout) == (8, "")
+        assert "secret" not in planned.stderr
+    close_pools()
+
+
+def test_a_dry_run_back_fails_while_the_server_is_silent(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("migrate", "postgresql").exit_code == 0
+    monkeypatch.setenv(DATABASE_VARIABLE, "")
+    assert run("migrate", "sqlite", "--dry-run").exit_code == 8
+    shown = run("status")
+    assert (shown.exit_code, "at an address that is not set" in shown.stdout) == (1, True)
+
+
+def test_the_status_counts_passages_without_a_vector(run: Run) -> None:
+    assert run("migrate", "postgresql").exit_code == 0
+    assert data(run("status", "--json"))["index"]["pending"] == 0
+    abandoned = data(run("migrate", "sqlite", "--abandon", "--json"))
+    index = data(run("status", "--json"))["index"]
+    assert (index["store"], index["pending"]) == ("sqlite", abandoned["passages"])
