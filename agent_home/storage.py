@@ -181,14 +181,15 @@ def replace(staged: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def write_cache(path: Path, data: bytes) -> None:
+def write_cache(path: Path, data: bytes) -> bool:
     """Replace *path* by *data* without waiting for the disk. Use it for data that can be computed again.
 
-    A home that is not writable caches nothing, and this is no error. Neither does one whose folder is a link.
+    A home that is not writable caches nothing, and this is no error. Neither does one whose folder is a link. Return
+    whether it was written.
     """
     with contextlib.suppress(OSError):
         if path.parent.is_symlink():
-            return
+            return False
         if not path.parent.is_dir() and path.parent.parent.is_dir():
             path.parent.mkdir(PRIVATE_FOLDER, exist_ok=True)
         descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -199,6 +200,8 @@ def write_cache(path: Path, data: bytes) -> None:
         except OSError:
             Path(staged).unlink(missing_ok=True)
             raise
+        return True
+    return False
 
 
 def remove(target: Path) -> None:

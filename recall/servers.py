@@ -71,6 +71,8 @@ def without_password(address: str) -> str:
         return "an address that cannot be read"
     if not parts.scheme:  # `host=... password=...`
         return "the configured address"
+    if "@" in parts.path:  # behind a password with a slash that is not escaped
+        return "an address that cannot be read"
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
     return urlunsplit((parts.scheme, f"{user}{parts.hostname or ''}{port}", parts.path, "", ""))

@@ -49,6 +49,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "what a killed git command of ours left, and the mark that such commands run",
         {"path.unlink", "mark.unlink"},
     ),
+    "agent_home.lease.publication": ("a damaged repository to publish from, made again", {"shutil.rmtree"}),
     "agent_home.lease.published": ("the note that something is not published, machine state", {"path.unlink"}),
     "agent_home.moving.arrival": (
         "a home that arrives, in a folder of its own, which gets its name when it is whole",

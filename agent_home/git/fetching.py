@@ -50,7 +50,7 @@ def remote_url(root: Path, remote: str) -> str:
         if _SCP.fullmatch(address):
             return address
     allowed = "https, ssh, or the path of a folder"
-    raise HistoryError(f"memory is not fetched from {address!r}. Use an address with {allowed}")
+    raise HistoryError(f"memory is not fetched from {without_credentials(address)!r}. Use an address with {allowed}")
 
 
 def remote_addresses(root: Path) -> dict[str, str]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from .. import storage
-from ..errors import HistoryError, NotHeld, NotPublished
+from ..errors import GitFailed, HistoryError, NotHeld, NotPublished
 from ..git import history
 from ..git.client import home_client
 from ..home import Home
@@ -68,14 +70,16 @@ def publish(home: Home, lease: Lease, *, with_edits: bool = False) -> bool:
     return done
 
 
-def is_published(home: Home) -> bool:
-    """Return whether the remote has everything of *home*, as far as this host knows. Edits by hand do not count.
+def is_published(home: Home, *, with_edits: bool = False) -> bool:
+    """Return whether the remote has everything of *home*, as far as this host knows.
+
+    Edits by hand that are not committed do not count, unless *with_edits*.
 
     Raises:
         HistoryError: git is absent or refused.
     """
     known = read_published(home)
-    tree = _tree(home, known)
+    tree = _tree(home, known, extra=edited_files(home)[0] if with_edits else ())
     return bool(known.commit) and not tree.is_changed and tree.refs.data().decode() == known.refs
 
 
@@ -86,8 +90,8 @@ def home_refs(home: Home) -> StateRefs:
         HistoryError: git is absent or refused.
     """
     git = home_client(home.root)
-    rows = git.text("for-each-ref", "--format=%(objecttype) %(objectname) %(refname)").splitlines()
-    split = (row.split(" ", 2) for row in rows)
+    rows = git.text("for-each-ref", "--format=%(objecttype) %(objectname) %(refname)").split("\n")
+    split = (row.split(" ", 2) for row in filter(None, rows))
     refs = {ref: name for kind, name, ref in split if kind == "commit" and not ref.startswith(_LEFT)}
     form = "sha256" if any(len(name) > _SHA1_DIGITS for name in refs.values()) else "sha1"
     return StateRefs(head=f"refs/heads/{_branch(home)}", refs=refs, form=form)
@@ -117,13 +121,15 @@ def _publish(home: Home, lease: Lease, *, with_edits: bool) -> bool:
     same = known.commit and not tree.is_changed and tree.refs.data().decode() == known.refs and not removed
     if same and known.epoch == lease.epoch:
         return False
-    outbox = outbox_of(home)
-    if not (outbox / ".git").is_dir():
-        make_outbox(outbox, tree.refs.form, OBJECTS)
-    commit, made = write_state(
-        outbox, tree, home=lease.home, host=lease.host, incarnation=lease.incarnation, epoch=lease.epoch,
-        machine=str(home.machine.resolve()),
-    )  # fmt: skip
+    try:
+        commit, made = _written(home, lease, tree)
+    except GitFailed:
+        if not tree.base:
+            raise
+        # The repository to publish from is damaged. Everything in it can be made again.
+        shutil.rmtree(outbox_of(home), ignore_errors=True)
+        tree = _tree(home, known, extra=edits, removed=removed)
+        commit, made = _written(home, lease, tree)
     now = Published(
         commit=commit, tree=made, epoch=lease.epoch, refs=tree.refs.data().decode(), epochs=known.epochs,
         branch=known.branch, foreign=known.foreign, number=known.number + 1, files=tree.files,
@@ -134,9 +140,19 @@ def _publish(home: Home, lease: Lease, *, with_edits: bool) -> bool:
         with suppress(HistoryError):
             pack_outbox(home)
             now = replace(now, number=0)
-    write_published(home, now)
-    forget_sent(home)
+    if write_published(home, now):  # else the notes of what was sent are all that is known of the remote
+        forget_sent(home)
     return True
+
+
+def _written(home: Home, lease: Lease, tree: StateTree) -> tuple[str, str]:
+    outbox = outbox_of(home)
+    if not (outbox / ".git").is_dir():
+        make_outbox(outbox, tree.refs.form, OBJECTS)
+    return write_state(
+        outbox, tree, home=lease.home, host=lease.host, incarnation=lease.incarnation, epoch=lease.epoch,
+        machine=str(home.machine.resolve()),
+    )  # fmt: skip
 
 
 def _tree(
@@ -184,14 +200,20 @@ def _send(home: Home, lease: Lease, now: Published, old: str, refs: StateRefs, *
 
 
 def _refuse_overtaken(home: Home, lease: Lease, state: str, error: HistoryError) -> None:
-    """Stop writing the home if the *state* on the remote is that of another host.
+    """Stop writing the home if the *state* on the remote is that of another host, or if the remote has none any more.
 
     Raises:
-        NotHeld: it is.
+        NotHeld: so it is.
     """
     if state in sent(home):
         return
     write_lease(home, lease.with_state("left"))
+    if not state:
+        raise NotHeld(
+            f"the remote of the home {lease.home} has lost the home, so nothing counts as stored. Bring the repository"
+            f" back from a backup, or give this copy to the fleet again: `memory fleet add {lease.home} --home"
+            f" {home.root} --remote URL --host {Path(lease.folder).parent}`"
+        ) from error
     raise NotHeld(
         f"another host has published the home {lease.home}, so this host does not write it any more. The write does not"
         " count as stored. `memory fleet status` says which host has it"

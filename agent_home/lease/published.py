@@ -34,8 +34,9 @@ __all__ = [
 _FOLDER, _FILE, _SENT, _OUTBOX = "lease", "published.json", "sent.json", "outbox"
 #: Is there while something may be written that was not published.
 _PENDING = "unpublished"
-#: Commits that were sent and not confirmed. Older ones are on no remote.
-_MOST_SENT = 8
+#: Commits that were sent and not confirmed. One of them is on the remote if an answer was lost, whichever came after it
+#: while the remote was away. So many tries take most of a day.
+_MOST_SENT = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +89,11 @@ def read_published(home: Home) -> Published:
         return Published()
 
 
-def write_published(home: Home, published: Published) -> None:
-    """Note what was published."""
+def write_published(home: Home, published: Published) -> bool:
+    """Note what was published, and return whether that could be written. On a full disk the note before stays."""
     row: dict[str, Any] = {name: getattr(published, name) for name in Published.__dataclass_fields__ if name != "files"}
     row["files"] = {path: [file.mode, file.parts, file.state] for path, file in published.files.items()}
-    storage.write_cache(_made(home) / _FILE, json.dumps(row).encode())
+    return storage.write_cache(_made(home) / _FILE, json.dumps(row).encode())
 
 
 def note_sent(home: Home, commit: str) -> None:

@@ -16,7 +16,16 @@ from pathlib import Path
 from ..git.client import home_client
 from ..home import Home
 
-__all__ = ["RECORDS", "STAYS", "TRAVELS", "TravellingFile", "edited_files", "travelling_files", "travels"]
+__all__ = [
+    "RECORDS",
+    "STAYS",
+    "TRAVELS",
+    "TravellingFile",
+    "edited_files",
+    "stays_behind",
+    "travelling_files",
+    "travels",
+]
 
 #: Machine state that travels: patterns of paths in its folder, and what they hold.
 TRAVELS: Mapping[str, str] = {
@@ -85,6 +94,8 @@ STAYS: Mapping[str, str] = {
 #: Folders of the work tree that git does not track by default.
 _FOLDERS = ("sessions", "outputs")
 _GIT, _INDEX = ".git", ".memory"
+#: How git marks what it ignores.
+_IGNORED = "!!"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,18 +131,31 @@ def edited_files(home: Home) -> tuple[list[TravellingFile], list[str]]:
     Raises:
         HistoryError: git is absent or refused.
     """
-    rows = home_client(home.root).text("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     found, removed = [], []
-    for row in filter(None, rows.split("\0")):
-        path = row[3:]
+    for _, path in _changed(home):
         place = home.root / path
-        if path.partition("/")[0] in {_GIT, _INDEX, *_FOLDERS}:
-            continue
         if not os.path.lexists(place):
             removed.append(path)
         elif stat.S_ISREG(place.lstat().st_mode):
             found.append(TravellingFile(path=f"home/{path}", place=place))
     return found, removed
+
+
+def stays_behind(home: Home) -> list[str]:
+    """Return what a person put into the home and no move takes along: files that git ignores, and links.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    return [path for state, path in _changed(home, "--ignored") if state == _IGNORED or (home.root / path).is_symlink()]
+
+
+def _changed(home: Home, *options: str) -> Iterator[tuple[str, str]]:
+    """Yield what differs from the newest commit, with git's two letters for it. Private folders are left out."""
+    asked = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", *options)
+    for row in filter(None, home_client(home.root).text(*asked).split("\0")):
+        if row[3:].partition("/")[0] not in {_GIT, _INDEX, *_FOLDERS}:
+            yield row[:2], row[3:]
 
 
 def _files_below(folder: Path, *, without: Sequence[str] = ()) -> Iterator[Path]:

@@ -25,6 +25,7 @@ from ..errors import HistoryError
 from ..git import commits
 from ..git.client import home_client
 from ..git.hook import install_hook
+from ..git.isolation import without_credentials
 from ..git.merge_driver import install_driver
 from ..git_folder import STATE
 from ..home import Home
@@ -121,7 +122,8 @@ def shut_out(state: FetchedState, lease: Lease, *, now: datetime) -> FetchedStat
     for _ in range(_TRIES):
         said = state.said
         if said.home != lease.home:
-            raise HistoryError(f"the remote {lease.remote} has the home {said.home}, and not {lease.home}")
+            address = without_credentials(lease.remote)
+            raise HistoryError(f"the remote {address} has the home {said.home}, and not {lease.home}")
         if said.epoch == lease.epoch and said.incarnation == lease.incarnation:
             return state
         if said.epoch >= lease.epoch:

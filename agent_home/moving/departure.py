@@ -19,10 +19,11 @@ from ..git_folder import STATE
 from ..home import Home
 from ..lease.operation import await_operations
 from ..lease.publication import OBJECTS, home_refs, is_published, publish
-from ..lease.published import outbox_of, read_published, sent
+from ..lease.published import lease_folder, outbox_of, read_published, sent
 from ..lease.record import Lease, LeaseState, forget_lease, read_lease, require_time, write_lease
 from ..lease.remote import make_outbox, remote_refs
 from ..lease.state_commit import STATE_REF
+from ..lease.travelling import stays_behind
 from ..lock import hold
 from ..store import recovery
 from ..store.branch import refuse_elsewhere
@@ -41,8 +42,9 @@ class StillRunning(HomeError):
 def entrust(home: Home, lease: Lease) -> None:
     """Publish *home* for the first time, on a remote that has no home yet. From then on a host has to take it over.
 
-    *lease* has an epoch that is smaller than every later one. Where something fails, the home is as it was before.
-    Doing it again with the same remote changes nothing.
+    *lease* has an epoch that is smaller than every later one. Where something fails, the home is as it was before,
+    unless the remote may have it. Doing it again with the same remote changes nothing. An old copy of the same home may
+    be entrusted where the remote has lost the home.
 
     Raises:
         NotMovable: a part of the home is bound to this machine, or the remote has a home.
@@ -56,10 +58,13 @@ def entrust(home: Home, lease: Lease) -> None:
         )
     with hold(home.lock):
         known = read_lease(home)
-        if known is not None and (known.home, known.remote, known.epoch) != (lease.home, lease.remote, lease.epoch):
+        is_lost = known is not None and (known.state, known.home) == ("left", lease.home) and _is_empty(home, lease)
+        if not is_lost and known is not None and _place(known) != _place(lease):
             raise NotMovable(f"{home.root} is a home of a fleet already. `memory fleet status` lists them")
         refuse_elsewhere(home)
         recovery.recover(home)
+        if is_lost:
+            shutil.rmtree(lease_folder(home))  # nothing that this copy published is anywhere
         try:
             write_lease(home, lease)
             if not read_published(home).commit:
@@ -68,8 +73,9 @@ def entrust(home: Home, lease: Lease) -> None:
         except BaseException:
             if known is not None:
                 write_lease(home, known)
-            elif not read_published(home).commit and not sent(home):
+            elif not read_published(home).commit and (not sent(home) or _is_empty(home, lease)):
                 forget_lease(home)
+                shutil.rmtree(lease_folder(home), ignore_errors=True)
             raise
         write_lease(home, lease.with_state("left"))
 
@@ -139,11 +145,27 @@ def remove_copy(home: Home, aside: Path, leaving: Path, *, taken: str, now: date
     return None
 
 
-def _refuse_taken(home: Home, lease: Lease) -> None:
+def _place(lease: Lease) -> tuple[str, str, int]:
+    return lease.home, lease.remote, lease.epoch
+
+
+def _is_empty(home: Home, lease: Lease) -> bool:
+    """Return whether the remote answers and has no home."""
+    with suppress(HomeError, OSError):
+        return not _present(home, lease)
+    return False
+
+
+def _present(home: Home, lease: Lease) -> str:
+    """Return the state that the remote has, or an empty string."""
     outbox = outbox_of(home)
     if not (outbox / ".git").is_dir():
         make_outbox(outbox, home_refs(home).form, OBJECTS)
-    if remote_refs(outbox, lease.remote, [STATE_REF]).get(STATE_REF, "") not in {"", *sent(home)}:
+    return remote_refs(outbox, lease.remote, [STATE_REF]).get(STATE_REF, "")
+
+
+def _refuse_taken(home: Home, lease: Lease) -> None:
+    if _present(home, lease) not in {"", *sent(home)}:
         raise NotMovable(
             f"the remote {without_credentials(lease.remote)} has a home already. Name an empty repository, or add the"
             " home that is there with --adopt"
@@ -154,7 +176,8 @@ def _is_clean(home: Home) -> bool:
     """Return whether nothing would be lost with the copy."""
     with suppress(HomeError, OSError):
         stashed = home_client(home.root).query("rev-parse", "--verify", "--quiet", "refs/stash", empty_on=(1,))
-        return not stashed.strip() and not recovery.is_pending(home) and is_published(home)
+        is_whole = not stashed.strip() and not recovery.is_pending(home) and not stays_behind(home)
+        return is_whole and is_published(home, with_edits=True)
     return False
 
 

@@ -137,7 +137,7 @@ def _show(name: str, head: Sequence[str], rows: list[Sequence[str]], note: str, 
     print(f"\n{note}\n" if note else "", flush=True)
     if write:
         text = "\n\n".join(filter(None, (stamp(f"python -m bench.namespaces --only {name}"), note)))
-        put(_PAGE, {f"namespaces-{name}": f"{text}\n\n{markdown(head, rows, align='l' + 'r' * len(head))}\n"})
+        put(_PAGE, {f"namespaces-{name}": f"{text}\n\n{markdown(head, rows, align='l' + 'r' * (len(head) - 1))}\n"})
 
 
 def _embedder() -> Embedder | None:

@@ -27,9 +27,11 @@ from recall.namespaces.memories import memories_of_messages, memories_with
 from recall.namespaces.registry import changed, delete_namespace, find_namespace, lock_namespace
 from recall.namespaces.schema import database
 from recall.postgres.connections import Connection
+from recall.postgres.storable_text import storable_text
 from recall.text.han import chinese_characters
 
 from .entities import entities_in
+from .recording import stand_in_name
 
 __all__ = ["ForgottenMemories", "forget_in_namespace", "forget_namespace"]
 
@@ -57,7 +59,7 @@ def forget_in_namespace(
     """Forget a *text* wherever it stands, a whole *session*, or one *memory*, in the namespace *name*.
 
     Exchanges with the text keep the rest of their words, and are read again. A forgotten memory leaves its exchanges as
-    they are.
+    they are. A merged one goes with its parts.
 
     Raises:
         NamespaceRefused: none or several of the three are named, or the text is too short.
@@ -73,11 +75,13 @@ def forget_in_namespace(
         namespace = find_namespace(conn, name)
         lock_namespace(conn, namespace, wait=True)
         if memory:
-            if memory not in memories_with(conn, namespace, [memory]):
+            found = memories_with(conn, namespace, [memory])
+            if memory not in found:
                 raise NoSuchMemory(name, memory)
-            done = ForgottenMemories(memories=1, dry_run=dry_run)
+            numbers = [memory, *found[memory].parts]  # its parts say the same, and would be found again
+            done = ForgottenMemories(memories=len(numbers), dry_run=dry_run)
             if not dry_run:
-                done = replace(done, memories=delete_with_parts(conn, namespace, [memory]))
+                done = replace(done, memories=delete_with_parts(conn, namespace, numbers))
         else:
             done = _forget_words(conn, namespace, Phrase(text.strip()), session, dry_run=dry_run)
         if not dry_run:
@@ -91,7 +95,7 @@ def forget_namespace(url: str, name: str) -> None:
     Raises:
         NoSuchNamespace: there is none.
     """
-    with database(url) as conn:
+    with database(url, silent_s=0.0) as conn:  # a large one takes the server minutes
         delete_namespace(conn, find_namespace(conn, name))
 
 
@@ -100,7 +104,8 @@ def _forget_words(
 ) -> ForgottenMemories:
     """Forget *phrase*, or where it is blank the exchanges of *session*."""
     if session:
-        found = exchanges_of_session(conn, namespace, session)
+        names = storable_text(session), stand_in_name(session)
+        found = [one for known in names for one in exchanges_of_session(conn, namespace, known)]
         rewritten = [_emptied(exchange) for exchange in found]
     else:
         mark, stand_in = f"[forgotten f-{secrets.token_hex(4)}]", f"forgotten-{secrets.token_hex(4)}"
@@ -109,18 +114,19 @@ def _forget_words(
     numbers = {exchange.id for exchange in found}
     near = numbers | exchanges_after(conn, namespace, numbers)
     memories = {one.id: one.messages for one in memories_of_messages(conn, namespace, near)} if near else {}
-    if not session:
-        memories |= {
-            one.id: one.messages for one in every_summary(conn, namespace) if phrase.occurs_in(one.summary)
-        }  # fmt: skip
+    saying = [] if session else [one for one in every_summary(conn, namespace) if phrase.occurs_in(one.summary)]
+    # A memory may say the text where no exchange does: its speaker's name, or the day that "yesterday" was.
+    told = {number for one in saying if one.id not in memories for number in one.messages}
+    gone = {*memories, *(one.id for one in saying)}
     if dry_run:
-        return ForgottenMemories(messages=len(found), memories=len(memories), dry_run=True)
+        return ForgottenMemories(messages=len(found), memories=len(gone), dry_run=True)
     for before, after in zip(found, rewritten, strict=True):
         rewrite_exchange(conn, namespace, after)
         if after.session != before.session:
             rename_session(conn, namespace, before.session, after.session)
-    deleted = delete_with_parts(conn, namespace, memories)
-    read_again(conn, namespace, numbers | {number for messages in memories.values() for number in messages})
+    deleted = delete_with_parts(conn, namespace, gone)
+    again = numbers | {number for messages in memories.values() for number in messages}
+    read_again(conn, namespace, again - told)  # who reads those again tells them in the same words
     remaining = 0 if session else _places(conn, namespace, phrase)
     return ForgottenMemories(messages=len(found), memories=deleted, remaining=remaining)
 

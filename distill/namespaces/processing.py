@@ -35,6 +35,7 @@ from recall.namespaces.settings import NamespaceSettings
 from recall.namespaces.short_term import note_processed
 from recall.postgres.connections import Connection
 
+from ..statements.contradiction import Relation
 from ..statements.sentences import shorten
 from .entities import entities_in
 from .relations import ComparedMemory, entity_rarity, relate_memories, relation_strength
@@ -172,8 +173,8 @@ class _ReadingRun:
             self._conn, self._namespace, vector=vector, model=self._model, entities=entities,
             text=statement.text, limit=self._settings.related_memories,
         )  # fmt: skip
-        newer = _compared(memory)
-        relations = {one.id: relate_memories(_compared(one), newer, one.cosine) for one in near}
+        later = {one.id for one in near if _said_later(one, memory)}
+        relations = {one.id: _relation(memory, one, is_later=one.id in later) for one in near}
         same = next((one for one in near if relations[one.id].kind == "same"), None)
         if same is not None:
             restate_memory(self._conn, self._namespace, same.id, memory)
@@ -182,7 +183,8 @@ class _ReadingRun:
         number = add_memory(self._conn, self._namespace, memory, model=self._model, now=self._now)
         replaced = [one for one in near if relations[one.id].kind == "replaced"]
         for one in replaced:
-            supersede_memory(self._conn, self._namespace, one.id, number)
+            older, newer = (number, one.id) if one.id in later else (one.id, number)
+            supersede_memory(self._conn, self._namespace, older, newer)
         others = [one for one in near if one not in replaced]
         add_relationships(self._conn, self._namespace, number, self._relationships(memory, others, rarity))
         self.done = replace(
@@ -216,6 +218,17 @@ class _ReadingRun:
 
 def _session_and_place(exchange: LoggedExchange) -> tuple[str, int]:
     return exchange.session, exchange.id
+
+
+def _said_later(stored: NamespaceMemory, memory: NewMemory) -> bool:
+    """Return whether a stored memory was said after *memory*, whose exchange is read late or once more."""
+    return (stored.said, max(stored.messages)) > (memory.said, max(memory.messages))
+
+
+def _relation(memory: NewMemory, stored: NamespaceMemory, *, is_later: bool) -> Relation:
+    """Return what the later one of both does to the other one. *is_later* says that it is the stored one."""
+    older, newer = (memory, stored) if is_later else (stored, memory)
+    return relate_memories(_compared(older), _compared(newer), stored.cosine)
 
 
 def _compared(memory: NewMemory | NamespaceMemory) -> ComparedMemory:

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from recall.embedding.embedder import Embedder
 from recall.namespaces.chat_log import RecentMentions, mentions_since
-from recall.namespaces.memories import archive_memories, entities_of, entity_counts, live_count
+from recall.namespaces.memories import archive_memories, entities_of, entity_counts, leave_short_term, live_count
 from recall.namespaces.registry import find_namespace, lock_namespace
 from recall.namespaces.schema import database, part_of
 from recall.namespaces.settings import NamespaceSettings
@@ -128,11 +128,13 @@ def promote_namespace(
         )  # fmt: skip
         beyond = least_promoted(conn, namespace, settings.short_term_cap)
         archive_memories(conn, namespace, beyond)
+        without_room = least_promoted(conn, namespace, _room(conn, namespace, settings))
+        leave_short_term(conn, namespace, without_room)
         left = short_term_count(conn, namespace)
         note_promotion(conn, namespace, now, now + timedelta(hours=settings.promote_every_h) if left else None)
     return NamespacePromotion(
-        promoted=tuple(one.id for one in chosen if one.id not in set(beyond)), expired=expired, archived=tuple(beyond),
-        merged=tuple(merged), reason="recency" if problem else "rule", problem=problem,
+        promoted=tuple(one.id for one in chosen if one.id not in {*beyond, *without_room}), expired=expired,
+        archived=tuple(beyond), merged=tuple(merged), reason="recency" if problem else "rule", problem=problem,
     )  # fmt: skip
 
 
@@ -198,13 +200,17 @@ def common_entities(counts: Mapping[str, int], memories: int, settings: Namespac
 
 
 def _by_recency(conn: Connection, namespace: int, settings: NamespaceSettings, now: datetime) -> list[PromotedMemory]:
-    most = max(settings.fallback_least, int(settings.fallback_share * live_count(conn, namespace)))
-    rows = recent_memories(conn, namespace, min(most, settings.short_term_cap))
+    rows = recent_memories(conn, namespace, min(_room(conn, namespace, settings), settings.short_term_cap))
     scored = ((one, recency(one.said, now, settings)) for one in rows)
     return [
         _promoted(one, PromotionScores(importance=one.importance, recency=score, frequency=0), "recency")
         for one, score in scored
     ]
+
+
+def _room(conn: Connection, namespace: int, settings: NamespaceSettings) -> int:
+    """Return how many memories may be in short-term memory: a share of all of them."""
+    return max(settings.short_term_least, int(settings.short_term_share * live_count(conn, namespace)))
 
 
 def _promoted(one: PromotionCandidateRow, scores: PromotionScores, reason: str) -> PromotedMemory:

@@ -19,7 +19,7 @@ from recall.namespaces.schema import database
 from .entities import entities_in
 from .screening import NamespaceGuard
 
-__all__ = ["AUTHORS", "ExchangeAuthor", "RecordedExchange", "SaidExchange", "record_exchanges"]
+__all__ = ["AUTHORS", "ExchangeAuthor", "RecordedExchange", "SaidExchange", "record_exchanges", "stand_in_name"]
 
 #: Authors of a user's side. What a tool or a page says is data: no memory is read from it.
 ExchangeAuthor = Literal["user", "participant", "tool", "web"]
@@ -117,6 +117,11 @@ def _name(given: str, guard: NamespaceGuard) -> str:
     """Return the name of a session or a message, or a digest of one that may not be stored."""
     if len(given) <= _MOST_NAME_CHARS and _NAME.fullmatch(given) and guard.allows(given):
         return given
+    return stand_in_name(given)
+
+
+def stand_in_name(given: str) -> str:
+    """Return the name under which a session or a message stands whose own may not be stored."""
     digest = hashlib.blake2b(given.encode("utf-8", "surrogatepass"), digest_size=_STAND_IN_BYTES).hexdigest()
     return f"n-{''.join(chr(ord('a') + int(digit, 16)) for digit in digest)}"  # digits may look private
 

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent_home.errors import GuardRefused
 from recall.embedding.embedder import Embedder
 from recall.namespaces.errors import NoSuchNamespace
 from recall.namespaces.registry import due_namespaces
 from recall.namespaces.schema import database
 from recall.namespaces.settings import NamespaceSettings
-from recall.postgres.connections import DatabaseFailed
+from recall.servers import ServerUnavailable
 
 from .processing import ProcessedMessages, process_messages
 from .promotion import NamespacePromotion, promote_namespace
@@ -75,7 +74,9 @@ def run_due(
             )
         except NoSuchNamespace:
             continue  # deleted meanwhile
-        except (DatabaseFailed, GuardRefused) as error:
+        except ServerUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - one message that a reader fails on must not stop all others
             failed.append(one.name)
             LOGGER.warning("namespace %s failed: %s", one.name, type(error).__name__)
     return DueRun(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_home.errors import GuardRefused
+from recall.postgres.storable_text import storable_text
 
 if TYPE_CHECKING:
     from guard import GuardSettings, Verdict
@@ -45,7 +46,7 @@ class NamespaceGuard:
         from agent_home.screening.shared_secrets import with_shared_secrets
         from agent_home.screening.write_policy import reason_of
 
-        texts = [_storable(user_input), _storable(ai_output)]
+        texts = [storable_text(user_input), storable_text(ai_output)]
         sources = [source, "agent"]
         verdicts = [self._verdict(text, author, _LOG) for text, author in zip(texts, sources, strict=True)]
         shared = with_shared_secrets(texts, verdicts, ["user", "assistant"])
@@ -63,7 +64,7 @@ class NamespaceGuard:
         Raises:
             GuardRefused: the guard cannot run.
         """
-        verdict = self._verdict(_storable(text), source, _MEMORY)
+        verdict = self._verdict(storable_text(text), source, _MEMORY)
         return " ".join(verdict.text.split()) if verdict.stored else None
 
     def allows(self, name: str) -> bool:
@@ -81,9 +82,3 @@ class NamespaceGuard:
         if any(finding.rule == "oversize" for finding in verdict.findings):
             raise GuardRefused(_PLACE, f"{len(text)} characters are more than it reads at once. Split the text")
         return verdict
-
-
-def _storable(text: str) -> str:
-    """Return *text* as PostgreSQL can keep it: without zero characters and halves of surrogate pairs."""
-    plain = text.replace("\0", "\ufffd")
-    return plain if plain.isascii() else plain.encode("utf-8", "replace").decode("utf-8")

@@ -56,6 +56,7 @@ EXIT_CODES: Mapping[str, int] = {
     "interfaces.fleet.errors.NotInFleet": 2,
     "interfaces.fleet.errors.NotJoined": 2,
     "interfaces.fleet.errors.OtherKey": 7,
+    "interfaces.fleet.errors.WrongAddress": 2,
     "interfaces.fleet.errors.WrongName": 2,
     "interfaces.fleet.membership.NoSession": 5,
     "interfaces.frameworks.stored_items.ItemRefused": REFUSED,

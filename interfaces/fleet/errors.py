@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_home.errors import HomeError
+from agent_home.git.isolation import without_credentials
 
 __all__ = [
     "FleetError",
@@ -15,6 +16,7 @@ __all__ = [
     "NotJoined",
     "OtherKey",
     "UnknownHost",
+    "WrongAddress",
     "WrongName",
 ]
 
@@ -40,6 +42,16 @@ class WrongName(FleetError, ValueError):
             " a letter or a digit"
         )
         self.name = name
+
+
+class WrongAddress(FleetError, ValueError):
+    """Requests cannot be forwarded to an address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"the address {without_credentials(address)!r} cannot be used. Write where other hosts reach `memory serve`"
+            " on this one, like http://10.0.0.1:8080"
+        )
 
 
 class NotInFleet(FleetError):

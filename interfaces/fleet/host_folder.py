@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from agent_home import storage
 from agent_home.consent.signed_record import read_record, write_record
@@ -17,11 +18,13 @@ from agent_home.lease.host_clock import boot
 from agent_home.lease.record import Lease, read_lease
 from agent_home.lock import hold
 
-from .errors import HostNameTaken, NotJoined, WrongName
+from .errors import HostNameTaken, NotJoined, WrongAddress, WrongName
 
-__all__ = ["HostFolder", "HostIdentity", "leases_in", "require_name"]
+__all__ = ["HostFolder", "HostIdentity", "leases_in", "require_address", "require_name"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+#: An address with a scheme, a host, maybe a port, and maybe a path. User, password, query and fragment have no place.
+_ADDRESS = re.compile(r"https?://[^\s/?#@\x00-\x20\x7f-\uffff]+(?:/[\x21\x24-\x3e\x40-\x7e]*)?")
 _FOLDER, _RECORD = ".fleet", "host"
 
 
@@ -68,12 +71,20 @@ class HostFolder:
         return self.own / "leaving"
 
     def work(self, home: str) -> Path:
-        """Return the folder in which *home* is built when it arrives."""
-        return self.own / "arriving" / home
+        """Return the folder in which *home* is built when it arrives.
+
+        Raises:
+            WrongName: see :meth:`home`.
+        """
+        return self.own / "arriving" / require_name(home)
 
     def home(self, name: str) -> Home:
-        """Return the home of that name. It may be absent."""
-        return Home(self.root / name)
+        """Return the home of that name. It may be absent.
+
+        Raises:
+            WrongName: no home has that name. A registry may say anything, and a name must not lead out of the folder.
+        """
+        return Home(self.root / require_name(name))
 
     def identity(self) -> HostIdentity:
         """Return who the host is.
@@ -131,6 +142,23 @@ def leases_in(folder: HostFolder) -> dict[str, Lease]:
         if lease is not None and lease.home == path.name:
             found[path.name] = lease
     return found
+
+
+def require_address(address: str) -> str:
+    """Return *address* if requests can be forwarded to it.
+
+    Raises:
+        WrongAddress: they cannot.
+    """
+    if not _ADDRESS.fullmatch(address):
+        raise WrongAddress(address)
+    try:
+        parts = urlsplit(address)
+        if parts.hostname and parts.port != 0:
+            return address
+    except ValueError:
+        pass
+    raise WrongAddress(address)
 
 
 def require_name(name: str) -> str:

@@ -14,7 +14,7 @@ from agent_home.machine_key import KEY_BYTES, adopt_key, key_path, machine_key
 from agent_home.moving.departure import NotMovable, entrust
 
 from .errors import FleetError, NotJoined, OtherKey
-from .host_folder import HostFolder, HostIdentity, require_name
+from .host_folder import HostFolder, HostIdentity, require_address, require_name
 from .registry import Registry
 
 __all__ = ["NoSession", "add_home", "adopt_home", "join", "remove_home"]
@@ -30,11 +30,13 @@ def join(registry: Registry, folder: HostFolder, identity: HostIdentity) -> Host
     Doing it again changes the address and the capacity, from the next start of the host on.
 
     Raises:
-        WrongName: the name cannot be used.
+        WrongName, WrongAddress: the name or the address cannot be used.
         OtherKey: this user has another machine key.
         RecallError: the registry does not answer.
     """
     require_name(identity.name)
+    if identity.address:
+        require_address(identity.address)
     own = machine_key() if key_path().exists() else secrets.token_bytes(KEY_BYTES)
     if not adopt_key(registry.machine_key(own)):
         raise OtherKey(key_path())
@@ -56,7 +58,8 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
 
     Raises:
         WrongName: the name cannot be used.
-        NotMovable: a part of the home is bound to this machine, or the remote has a home already.
+        NotMovable: a part of the home is bound to this machine, the remote has a home already, or the fleet has one of
+            that name.
         NoSession: the host does not run.
         HistoryError: the remote cannot be used.
         NotPublished: the remote did not take the home.
@@ -67,8 +70,7 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
     if session is None or session.until <= elapsed():
         problem = f"the host {identity.name} does not run, or does not reach the registry"
         raise NoSession(f"{problem}. Start `memory fleet host {folder.root}`")
-    if registry.remote_of(name) not in {"", address}:  # an entrusted home is written no more, so look before
-        raise _name_taken(name)
+    _refuse_other(registry, name, address)
     lease = Lease(
         home=name, host=identity.name, incarnation=session.incarnation, epoch=0, remote=address,
         folder=str(folder.own),
@@ -102,6 +104,21 @@ def remove_home(registry: Registry, name: str) -> str:
         return ""
     registry.leave(name)
     return holder.host
+
+
+def _refuse_other(registry: Registry, name: str, address: str) -> None:
+    """Refuse a name that is taken, before anything of the home changes.
+
+    Raises:
+        NotMovable: the fleet has another home of that name, or a host serves this one.
+        RecallError: the registry does not answer.
+    """
+    known = registry.remote(name)
+    if known not in {"", address}:
+        raise _name_taken(name)
+    holder = registry.holder(name) if known else None
+    if holder is not None and holder.arrived:
+        raise NotMovable(f"the host {holder.host} serves the home {name!r} already, from the same remote")
 
 
 def _add(registry: Registry, name: str, address: str) -> None:

@@ -321,8 +321,8 @@ class Registry:
 
         return self._run(act)
 
-    def remote_of(self, home: str) -> str:
-        """Return the remote of *home*, or an empty string where there is no such home."""
+    def remote(self, home: str) -> str:
+        """Return the remote of *home*, or an empty string where the fleet has no such home."""
         row = self._run(lambda conn: conn.execute("SELECT remote FROM fleet_homes WHERE id = %s", (home,)).fetchone())
         return row[0] if row else ""
 

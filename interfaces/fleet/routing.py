@@ -12,8 +12,8 @@ from agent_home.lease.host_clock import elapsed
 from agent_home.lease.record import Lease, read_lease, seconds_left
 from recall.errors import RecallError
 
-from .errors import NotInFleet, WrongName
-from .host_folder import HostFolder, leases_in, require_name
+from .errors import NotInFleet, WrongAddress, WrongName
+from .host_folder import HostFolder, leases_in, require_address, require_name
 from .registry import Holder, Registry
 
 __all__ = ["AtHost", "HomeRoutes", "Nowhere", "Route"]
@@ -88,9 +88,7 @@ class HomeRoutes:
             return Nowhere(reason=f"the home {name} is on its way to the host {holder.host}. Ask again in a moment")
         if holder.host == self._name:
             return home
-        if not holder.address:
-            return Nowhere(reason=f"the home {name} is on the host {holder.host}, which joined without an address")
-        return AtHost(host=holder.host, address=holder.address)
+        return _at(name, holder)
 
     def forget(self, name: str) -> None:
         """Ask the registry again for that home, because its answer was wrong."""
@@ -137,6 +135,16 @@ class HomeRoutes:
             while len(self._known) > _MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))
             return found
+
+
+def _at(name: str, holder: Holder) -> AtHost | Nowhere:
+    """Return where another host is reached, if it can be."""
+    if not holder.address:
+        return Nowhere(reason=f"the home {name} is on the host {holder.host}, which joined without an address")
+    try:
+        return AtHost(host=holder.host, address=require_address(holder.address))
+    except WrongAddress as error:
+        return Nowhere(reason=f"the home {name} is on the host {holder.host}: {error}")
 
 
 def _lease(home: Home) -> Lease | None:

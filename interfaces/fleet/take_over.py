@@ -56,7 +56,10 @@ def take_over(registry: Registry, folder: HostFolder, identity: HostIdentity, ho
         work = folder.work(home.id)
         state = fetch_home(work / "fetched", home.remote)
         if state is None:
-            raise NothingThere(f"the remote of the home {home.id} has no home. Add it again with `memory fleet add`")
+            raise NothingThere(
+                f"the remote of the home {home.id} has no home. Bring its repository back from a backup, or give the"
+                f" newest copy of the home to the fleet again with `memory fleet add {home.id} --home COPY`"
+            )
         marked = _shut_out(registry, state, lease)
         if marked is None:
             return False

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_home import storage
+from agent_home.errors import HomeError
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 
+from ..errors import RecallError
 from ..settings import RecallSettings
 from .sqlite import schema
-from .store_choice import chosen_namespace
+from .store_choice import chosen_namespace, end_moving, moving_namespace
 from .sync import pending_notice, reindex, sync_lock
 
 __all__ = ["erase", "occurrences"]
@@ -33,7 +35,7 @@ def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]
 
     Rows are read by SQL. Every file is read byte by byte as well, because a freed page is no row.
     """
-    if namespace := chosen_namespace(home):
+    for namespace in _namespaces(home):
         from .postgresql.erasure import occurrences_in
         from .postgresql.store import PostgresqlStore
 
@@ -66,12 +68,11 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
     if namespace or home.index.exists():
         report = reindex(home, settings, None)
         notes += (note for note in report.degraded if note not in pending_notice(report.pending))
-    if namespace:
-        from .postgresql.erasure import vacuum
-        from .postgresql.store import PostgresqlStore
-
-        notes += vacuum(PostgresqlStore(namespace))
+    namespaces = _namespaces(home)
     with sync_lock(home, settings.sync_timeout_s):
+        if namespace:
+            schema.remove(home.index)  # a move that was killed may have left it
+        notes += _end_move(home, settings)
         for path in _files(home):
             if ".corrupt-" in path.name or ".building" in path.name:
                 path.unlink(missing_ok=True)
@@ -83,7 +84,36 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
                 conn.close()
             if busy:
                 notes.append("another process reads the index, so its log is not empty. Run the command again later")
+    if namespaces:
+        from .postgresql.erasure import vacuum
+        from .postgresql.store import PostgresqlStore
+
+        notes += vacuum(PostgresqlStore(namespaces[0]))
     return notes
+
+
+def _namespaces(home: Home) -> list[str]:
+    """Return the namespaces in PostgreSQL with rows of the home: its index, and one that a killed move left."""
+    return list(dict.fromkeys(filter(None, (chosen_namespace(home), moving_namespace(home)))))
+
+
+def _end_move(home: Home, settings: RecallSettings) -> list[str]:
+    """Remove the rows that a killed move left in a namespace that the home does not use. A later move begins anew.
+
+    The caller holds the lock of the index. Return a line if that failed.
+    """
+    left = moving_namespace(home)
+    if not left or left == chosen_namespace(home):
+        return []
+    from .postgresql.store import PostgresqlStore
+    from .postgresql.sync import remove_namespace
+
+    try:
+        remove_namespace(PostgresqlStore(left), settings.sync_timeout_s)
+    except (RecallError, HomeError) as error:
+        return [f"the rows of a move to PostgreSQL that did not end could not be removed ({error})"]
+    end_moving(home)
+    return []
 
 
 def _files(home: Home) -> list[Path]:

@@ -13,6 +13,9 @@ from .passage import ENTRY_FILES, FOLDERS, is_searchable
 
 __all__ = ["scan"]
 
+#: Largest number of both stores. A file system may keep times after the year 2262.
+_LARGEST = (1 << 63) - 1
+
 
 def scan(home: Home) -> dict[str, tuple[int, int]]:
     """Return ``path -> (modification time in ns, size)`` for every searchable file.
@@ -26,7 +29,7 @@ def scan(home: Home) -> dict[str, tuple[int, int]]:
         except OSError:
             continue
         if stat.S_ISREG(status.st_mode):
-            found[name] = (status.st_mtime_ns, status.st_size)
+            found[name] = _dated(status)
     links = {f"{home.root}/{place}" for place in home.links}
     for folder, layer in FOLDERS.items():
         parts = (home.root / folder, *(home.root / folder).parents)
@@ -59,4 +62,9 @@ def _scan_folder(
                 status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            found[f"{relative}/{name}"] = (status.st_mtime_ns, status.st_size)
+            found[f"{relative}/{name}"] = _dated(status)
+
+
+def _dated(status: os.stat_result) -> tuple[int, int]:
+    """Return time and size of a file as a store can keep them."""
+    return max(-_LARGEST, min(_LARGEST, status.st_mtime_ns)), status.st_size

@@ -18,16 +18,21 @@ from typing import Literal, Protocol, get_args
 from agent_home.home import Home
 
 from ..errors import RecallError
+from ..postgres.connections import connection
+from ..postgres.storable_text import storable_text
+from ..servers import database_url
 from ..settings import RecallSettings
 from ..text.terms import VERSION
 from .embedding_queue import make_windows
 from .ingest import Progress, SyncState, index_words
 from .passage import WINDOW_NEIGHBOURS
 from .postgresql.store import PostgresqlStore, live_generation, new_generation
+from .postgresql.sync import remove_namespace
+from .postgresql.tables import require_tables
 from .postgresql.writer import PostgresqlWriter
 from .sqlite import own_index, schema
 from .sqlite.writer import SqliteWriter
-from .store_choice import choose_namespace, chosen_namespace, moving_namespace, set_moving
+from .store_choice import choose_namespace, chosen_namespace, end_moving, moving_namespace, set_moving
 from .sync import sync, sync_lock
 from .verification import index_signature
 from .writer import IndexWriter
@@ -110,34 +115,48 @@ def move_index(
         ServerUnavailable, NoServer, DatabaseFailed: PostgreSQL does not answer.
     """
     start = time.perf_counter()
+    say = progress or (lambda _what, _done, _total: None)
+    while (done := _move(home, settings, target, say, start)) is None:
+        pass  # another process moved it meanwhile
+    return done
+
+
+def _move(home: Home, settings: RecallSettings, target: StoreName, say: Progress, start: float) -> IndexMove | None:
+    """Move the index, or return ``None`` if the choice of the store changed before this process had the lock."""
     namespace = chosen_namespace(home)
     source: StoreName = "postgresql" if namespace else "sqlite"
-    say = progress or (lambda _what, _done, _total: None)
     sync(home, settings, None, progress=say)  # so that both sides have the files as they are
     if source == target:
-        return _unmoved(home, source, namespace, start)
-    if target == "postgresql":
-        namespace = moving_namespace(home) or uuid.uuid4().hex
+        return _unmoved(home, settings, source, namespace, start)
+    with sync_lock(home, settings.sync_timeout_s):
+        if chosen_namespace(home) != namespace:
+            return None
+        namespace = namespace or moving_namespace(home) or uuid.uuid4().hex
         set_moving(home, namespace)
-    with sync_lock(home, settings.sync_timeout_s), _both(home, namespace, settings) as (in_file, in_database):
-        old, new = (in_file, in_database) if target == "postgresql" else (in_database, in_file)
-        state = SyncState(settings=settings, progress=say)
-        index_words(new, home, state)
-        copied = _copy_vectors(old, new, say)
-        make_windows(new)
-        counts = _counts(old), _counts(new)
-        if counts[0] != counts[1]:
-            raise MoveDiffers(*counts)
-        choose_namespace(home, namespace if target == "postgresql" else "")
-        if target == "sqlite":
-            with in_database.transaction():
-                in_database.remove_generation(in_database.generation)
-    if target == "postgresql":
-        schema.remove(home.index)
+        with _both(home, namespace, settings) as (in_file, in_database):
+            old, new = (in_file, in_database) if target == "postgresql" else (in_database, in_file)
+            state = SyncState(settings=settings, progress=say)
+            index_words(new, home, state)
+            copied = _copy_vectors(old, new, say)
+            make_windows(new)
+            counts = _counts(old), _counts(new)
+            if counts[0] != counts[1]:
+                raise MoveDiffers(*counts)
+            choose_namespace(home, namespace if target == "postgresql" else "")
+        _remove_left(home, settings, target)
     return IndexMove(
         source=source, target=target, namespace=namespace, counts=counts[1], copied=copied,
         seconds=time.perf_counter() - start,
     )  # fmt: skip
+
+
+def _remove_left(home: Home, settings: RecallSettings, store: StoreName) -> None:
+    """Remove what moves left beside *store*, which the home uses. The caller holds the lock of the home's index."""
+    if store == "postgresql":
+        schema.remove(home.index)
+    elif namespace := moving_namespace(home):
+        remove_namespace(PostgresqlStore(namespace), settings.sync_timeout_s)
+    end_moving(home)
 
 
 def abandon_database(home: Home, settings: RecallSettings, *, progress: Progress | None = None) -> IndexCounts:
@@ -149,6 +168,7 @@ def abandon_database(home: Home, settings: RecallSettings, *, progress: Progress
         Locked, IndexUnusable: as for :func:`recall.index.sync.sync`.
     """
     choose_namespace(home, "")
+    end_moving(home)
     sync(home, settings, None, progress=progress)
     return index_counts(home) or IndexCounts(files=0, passages=0, vectors=0, sha256="")
 
@@ -160,7 +180,9 @@ def index_counts(home: Home) -> IndexCounts | None:
         ServerUnavailable, NoServer, DatabaseFailed: PostgreSQL does not answer.
     """
     if namespace := chosen_namespace(home):
-        with PostgresqlStore(namespace).writing(0.0) as conn:
+        with connection(database_url()) as conn:
+            require_tables(conn)
+            conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             live = live_generation(conn, namespace)
             return None if live is None else _counts(PostgresqlWriter(conn, live.id))
     file = own_index.open_own_or_none(home)
@@ -172,7 +194,11 @@ def index_counts(home: Home) -> IndexCounts | None:
         file.close()
 
 
-def _unmoved(home: Home, store: StoreName, namespace: str, start: float) -> IndexMove:
+def _unmoved(home: Home, settings: RecallSettings, store: StoreName, namespace: str, start: float) -> IndexMove | None:
+    with sync_lock(home, settings.sync_timeout_s):
+        if chosen_namespace(home) != namespace:
+            return None
+        _remove_left(home, settings, store)
     counts = index_counts(home) or IndexCounts(files=0, passages=0, vectors=0, sha256="")
     return IndexMove(
         source=store, target=store, namespace=namespace, counts=counts, copied=0, seconds=time.perf_counter() - start
@@ -227,10 +253,11 @@ def _copy_vectors(old: _Movable, new: _Movable, progress: Callable[[str, int, in
 
 
 def _counts(writer: _Movable) -> IndexCounts:
-    digest, passages, vectors = hashlib.sha256(), 0, 0
+    total, passages, vectors = 0, 0, 0
     for source, part, content, meaning, blob in writer.rows_in_order():
         passages += 1
         vectors += blob is not None
-        digest.update(b"\0".join((source.encode(), str(part).encode(), content, meaning, blob or b"")))
+        row = b"\0".join((storable_text(source).encode(), str(part).encode(), content, meaning, blob or b""))
+        total += int.from_bytes(hashlib.sha256(row).digest())  # a sum, because the stores order zero characters apart
     files = len(writer.file_statuses())
-    return IndexCounts(files=files, passages=passages, vectors=vectors, sha256=digest.hexdigest())
+    return IndexCounts(files=files, passages=passages, vectors=vectors, sha256=f"{total % (1 << 256):064x}")

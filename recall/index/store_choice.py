@@ -10,7 +10,7 @@ from agent_home import storage
 from agent_home.consent.signed_record import read_record, write_record
 from agent_home.home import Home
 
-__all__ = ["choose_namespace", "chosen_namespace", "moving_namespace", "set_moving"]
+__all__ = ["choose_namespace", "chosen_namespace", "end_moving", "moving_namespace", "set_moving"]
 
 _RECORD, _MOVE = "index-store", "index-move"
 
@@ -23,14 +23,14 @@ def chosen_namespace(home: Home) -> str:
 
 
 def moving_namespace(home: Home) -> str:
-    """Return the namespace that a move of the index is filling, or an empty string."""
+    """Return the namespace that a move of the index fills or empties, or an empty string."""
     record = read_record(home.machine, _MOVE)
     namespace = record.get("namespace") if record else ""
     return namespace if isinstance(namespace, str) else ""
 
 
 def set_moving(home: Home, namespace: str) -> None:
-    """Record that a move fills *namespace*, so that the next one goes on there.
+    """Record that a move fills or empties *namespace*, so that the next one goes on there, and forgetting finds it.
 
     Raises:
         MachineKeyUnusable: nothing can be signed on this machine.
@@ -38,8 +38,15 @@ def set_moving(home: Home, namespace: str) -> None:
     write_record(home.machine, _MOVE, {"namespace": namespace})
 
 
+def end_moving(home: Home) -> None:
+    """Record that no move has rows in a database that the home does not use."""
+    storage.remove(home.machine / f"{_MOVE}.json")
+
+
 def choose_namespace(home: Home, namespace: str) -> None:
     """Let this machine keep the index of *home* in *namespace*, or in the file if that is empty.
+
+    A record of a move stays. See :func:`end_moving`.
 
     Raises:
         MachineKeyUnusable: nothing can be signed on this machine.
@@ -48,4 +55,3 @@ def choose_namespace(home: Home, namespace: str) -> None:
         write_record(home.machine, _RECORD, {"namespace": namespace})
     else:
         storage.remove(home.machine / f"{_RECORD}.json")
-    storage.remove(home.machine / f"{_MOVE}.json")

@@ -30,6 +30,7 @@ __all__ = [
     "entities_of",
     "entity_counts",
     "keep_apart",
+    "leave_short_term",
     "live_count",
     "memories_of_messages",
     "memories_with",
@@ -247,7 +248,7 @@ def supersede_memory(conn: Connection, namespace: int, older: int, newer: int) -
         "UPDATE agent_memory.long_term_memory SET superseded_by = %s WHERE namespace = %s AND id = %s",
         (newer, namespace, older),
     )
-    _leave_short_term(conn, namespace, [older])
+    leave_short_term(conn, namespace, [older])
 
 
 def add_relationships(conn: Connection, namespace: int, memory: int, others: Iterable[tuple[int, float]]) -> None:
@@ -307,7 +308,7 @@ def merge_memories(conn: Connection, namespace: int, merged: NewMemory, *, model
         "UPDATE agent_memory.long_term_memory SET merged_into = %s WHERE namespace = %s AND id = ANY(%s)",
         (number, namespace, list(merged.parts)),
     )
-    _leave_short_term(conn, namespace, merged.parts)
+    leave_short_term(conn, namespace, merged.parts)
     return number
 
 
@@ -346,7 +347,7 @@ def archive_memories(conn: Connection, namespace: int, numbers: Collection[int])
         "UPDATE agent_memory.long_term_memory SET retention_type = 'archived' WHERE namespace = %s AND id = ANY(%s)",
         (namespace, list(numbers)),
     )
-    _leave_short_term(conn, namespace, numbers)
+    leave_short_term(conn, namespace, numbers)
 
 
 def memories_with(conn: Connection, namespace: int, numbers: Collection[int]) -> dict[int, NamespaceMemory]:
@@ -416,7 +417,8 @@ def vector_text(vector: NDArray[np.float32]) -> str:
     return f"[{','.join(format(float(value), '.5g') for value in vector)}]"
 
 
-def _leave_short_term(conn: Connection, namespace: int, numbers: Sequence[int] | Collection[int]) -> None:
+def leave_short_term(conn: Connection, namespace: int, numbers: Collection[int]) -> None:
+    """Take memories out of short-term memory. They stay what they are."""
     conn.execute(
         "DELETE FROM agent_memory.short_term_memory WHERE namespace = %s AND memory = ANY(%s)",
         (namespace, list(numbers)),

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, LiteralString
 
 from ..postgres.connections import Connection
+from ..postgres.storable_text import storable_text
 from .errors import NamespaceRefused, NoSuchNamespace
 from .names import appearance, checked_name
 
@@ -133,7 +134,7 @@ def find_namespace(conn: Connection, name: str) -> int:
     Raises:
         NoSuchNamespace: there is none.
     """
-    found = conn.execute(_FIND, (name,)).fetchone()
+    found = conn.execute(_FIND, (storable_text(name),)).fetchone()
     if found is None:
         raise NoSuchNamespace(name)
     return int(found[0])
@@ -208,7 +209,7 @@ def namespace_names(conn: Connection, *, prefix: str = "", after: str = "", limi
     rows = conn.execute(
         "SELECT name FROM agent_memory.namespaces WHERE name >= %(prefix)s AND starts_with(name, %(prefix)s) "
         "AND name > %(after)s ORDER BY name LIMIT %(limit)s",
-        {"prefix": prefix, "after": after, "limit": limit},
+        {"prefix": storable_text(prefix), "after": storable_text(after), "limit": limit},
     )
     return [name for (name,) in rows]
 

@@ -23,6 +23,8 @@ __all__ = ["DIMENSION", "database", "part_of"]
 #: Length of a vector.
 DIMENSION = 384
 _COMPONENT = "namespaces"
+#: Seconds without an answer to a statement. One may wait for a batch of messages that another process reads.
+_SILENT_S = 60.0
 #: Partitions of a large table.
 _PARTITIONS: LiteralString = "16"
 
@@ -154,10 +156,11 @@ _MIGRATIONS: tuple[LiteralString, ...] = (_TABLES + _PARTITION,)
 
 
 @contextmanager
-def database(url: str) -> Iterator[Connection]:
+def database(url: str, *, silent_s: float = _SILENT_S) -> Iterator[Connection]:
     """Yield a connection to the tables at *url*, and make the tables first where they lack.
 
-    The transaction is committed at the end, and undone by an exception. What was acknowledged is on the disk.
+    The transaction is committed at the end, and undone by an exception. What was acknowledged is on the disk. A server
+    that stalls for *silent_s* seconds counts as one that does not answer. With 0, it is waited for.
 
     Raises:
         NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
@@ -165,7 +168,7 @@ def database(url: str) -> Iterator[Connection]:
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
     try:
-        with connection(url) as conn:
+        with connection(url, silent_s=silent_s) as conn:
             migrate(conn, _COMPONENT, _MIGRATIONS)
             yield conn
     except ServerUnavailable as error:

@@ -32,8 +32,9 @@ class NamespaceSettings:
         common_least: memories of a namespace from which on an entity can be common.
         short_term_h: hours after which a short-term memory expires, unless it is promoted again.
         short_term_cap: most short-term memories of a namespace. More are demoted and archived.
-        fallback_share: share of the memories that are promoted by recency alone when the analysis fails.
-        fallback_least: least number of them.
+        short_term_share: largest share of the memories in short-term memory. So many are promoted when the analysis
+            fails.
+        short_term_least: so many may be there in any case.
         merge_strength: memories with a stronger relationship are merged.
         merge_parts: most memories that one merged memory holds.
         limit: most memories of an answer.
@@ -66,8 +67,8 @@ class NamespaceSettings:
     common_least: int = 20
     short_term_h: float = 24.0
     short_term_cap: int = 1000
-    fallback_share: float = 0.05
-    fallback_least: int = 2
+    short_term_share: float = 0.05
+    short_term_least: int = 2
     merge_strength: float = 0.6
     merge_parts: int = 4
 
@@ -80,7 +81,7 @@ class NamespaceSettings:
 
     def __post_init__(self) -> None:
         for name in (
-            "least_importance", "least_relation", "importance", "recency", "common_share", "fallback_share",
+            "least_importance", "least_relation", "importance", "recency", "common_share", "short_term_share",
             "merge_strength", "relevance",
         ):  # fmt: skip
             if not 0 <= getattr(self, name) <= 1:

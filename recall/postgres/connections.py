@@ -10,8 +10,10 @@ import atexit
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -40,6 +42,12 @@ MOST_CONNECTIONS = 20
 #: Seconds to wait for the server, for another thread to give a connection back, and for the threads of a pool to end.
 _CONNECT_S, _LEND_S, _CLOSE_S = 2, 4.0, 2.0
 _SERVER, _APPLICATION = "PostgreSQL", "agent-home"
+#: Seconds after which the connections of a pool end when the network swallows what is sent, and between its probes.
+_LOST_S, _PROBE_S = 30, 10
+_POOLED: dict[str, Any] = {
+    "connect_timeout": _CONNECT_S, "application_name": _APPLICATION, "tcp_user_timeout": _LOST_S * 1000,
+    "keepalives_idle": _LOST_S, "keepalives_interval": _PROBE_S, "keepalives_count": 3,
+}  # fmt: skip
 
 if not TYPE_CHECKING:
     Connection = "psycopg.Connection"
@@ -61,11 +69,11 @@ def has_client() -> bool:
 
 
 @contextmanager
-def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
+def connection(url: str, *, limit_s: float = 0.0, silent_s: float = 0.0) -> Iterator[Connection]:
     """Yield a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
 
-    With *limit_s*, the server has so many seconds for all of the block. A server that stalls then counts as one that
-    does not answer. Nothing else ends a wait for a process that is stopped, or for a network that swallows packets.
+    With *limit_s*, the server has so many seconds for all of the block, and with *silent_s* for each statement of it. A
+    server that stalls then counts as one that does not answer. Nothing else ends a wait for a process that is stopped.
 
     Raises:
         NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
@@ -80,7 +88,7 @@ def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
     if server.backoff.wait_s:
         raise ServerUnavailable(_SERVER, url, f"{server.backoff.problem}. Asked again in {server.backoff.wait_s:.0f} s")
     try:
-        with server.lent(limit_s) as conn:
+        with server.lent(limit_s, silent_s) as conn:
             try:
                 yield conn
             except psycopg.OperationalError as error:
@@ -89,6 +97,10 @@ def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
                 raise DatabaseFailed(_line(error)) from error  # such as a statement that took too long
         server.backoff.succeeded()
     except (psycopg.OperationalError, PoolTimeout) as error:
+        if isinstance(error, PoolTimeout) and server.answers():
+            raise ServerUnavailable(
+                _SERVER, url, f"all {MOST_CONNECTIONS} connections of this process are in use"
+            ) from error
         server.close()
         server.backoff.failed(_line(error))
         raise ServerUnavailable(_SERVER, url, _line(error)) from error
@@ -169,25 +181,35 @@ class _Server:
         with self._lock:
             if self._pool is None:
                 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our errors say the same
-                options = {"connect_timeout": _CONNECT_S, "application_name": _APPLICATION}
-                psycopg.connect(self._url, **options).close()  # type: ignore[arg-type]
+                psycopg.connect(self._url, **_POOLED).close()
                 self._pool = ConnectionPool(
-                    self._url, min_size=0, max_size=MOST_CONNECTIONS, timeout=_LEND_S, num_workers=1, kwargs=options,
+                    self._url, min_size=0, max_size=MOST_CONNECTIONS, timeout=_LEND_S, num_workers=1, kwargs=_POOLED,
                     open=True,
                 )  # fmt: skip
             return self._pool
 
+    def answers(self) -> bool:
+        """Return whether the server takes another connection."""
+        import psycopg
+
+        try:
+            psycopg.connect(self._url, **_POOLED).close()
+        except psycopg.Error:
+            return False
+        return True
+
     @contextmanager
-    def lent(self, limit_s: float) -> Iterator[Connection]:
-        """Yield a connection that answers, for *limit_s* seconds if that is not 0."""
+    def lent(self, limit_s: float, silent_s: float) -> Iterator[Connection]:
+        """Yield a connection that answers, for *limit_s* seconds if that is not 0. See :func:`connection`."""
         pool = self.opened()
         conn = pool.getconn()
         with _ended_after(limit_s, lambda: conn):
-            if not _answers(conn):  # the server was restarted since this connection was opened
+            if not _answers(conn, silent_s):  # restarted since this one and the others were opened
                 pool.putconn(conn)
-                conn = self.opened().getconn()
+                pool.drain()
+                conn = pool.getconn()
             try:
-                with conn:
+                with _answered_within(silent_s, conn), conn:
                     yield conn
             finally:
                 pool.putconn(conn)
@@ -226,12 +248,51 @@ def _shut_down(conn: Connection) -> None:
         line.shutdown(socket.SHUT_RDWR)
 
 
-def _answers(conn: Connection) -> bool:
+@contextmanager
+def _answered_within(silent_s: float, conn: Connection) -> Iterator[None]:
+    """Shut the socket of *conn* down when a statement has no answer after *silent_s* seconds, unless that is 0."""
+    if not silent_s:
+        yield
+        return
+    wait: Callable[..., Any] = conn.wait
+
+    def limited(steps: Generator[Any, Any, Any], *given: Any, **named: Any) -> Any:
+        return wait(_ended_when_silent(steps, silent_s, conn), *given, **named)
+
+    conn.wait = limited  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        del conn.wait  # that of the class counts again
+
+
+def _ended_when_silent(steps: Generator[Any, Any, Any], silent_s: float, conn: Connection) -> Generator[Any, Any, Any]:
+    """Pass the *steps* of the client on, which learns several times a second that nothing has come yet."""
+    import psycopg
+
+    end, ready, ended = time.monotonic() + silent_s, None, False
+    while True:
+        try:
+            wanted = steps.send(ready)
+        except StopIteration as done:
+            return done.value
+        except psycopg.OperationalError as error:
+            if ended:
+                raise psycopg.OperationalError(f"it said nothing for {silent_s:g} s") from error
+            raise
+        ready = yield wanted
+        if not ready and time.monotonic() > end:
+            _shut_down(conn)
+            ended = True
+
+
+def _answers(conn: Connection, silent_s: float) -> bool:
     import psycopg
 
     try:
-        conn.execute("SELECT 1")
-        conn.rollback()
+        with _answered_within(silent_s, conn):
+            conn.execute("SELECT 1")
+            conn.rollback()
     except psycopg.OperationalError:
         return False
     return True
@@ -242,6 +303,26 @@ def _require_client(url: str) -> None:
         raise NoServer(f"no database is named. Set {DATABASE_VARIABLE}, as in postgresql://user@host/name")
     if not has_client():
         raise NoServer("the client of PostgreSQL is not installed. Run pip install 'agent-home[postgresql]'")
+    if not _is_address(url):
+        raise NoServer(
+            f"{DATABASE_VARIABLE} is no address of PostgreSQL. Write it as in postgresql://user:password@host/name, "
+            "and signs such as @ / : ? # in the password as in %40"
+        )
+
+
+@lru_cache(maxsize=16)
+def _is_address(url: str) -> bool:
+    """Return whether *url* can be read. The errors of the client would show parts of a password that is not escaped."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(url)
+    except ProgrammingError:
+        return False
+    host, port = str(parts.get("host") or ""), str(parts.get("port") or "")
+    misread = ("@" in host and host[0] not in "/@") or "@" in str(parts.get("dbname") or "")
+    return not misread and all(one.isdecimal() for one in port.split(",") if one)
 
 
 _LOCK = Lock()
@@ -266,7 +347,7 @@ atexit.register(close_pools)
 
 
 def _line(error: Exception) -> str:
-    """Return what *error* says, in one line without a password."""
+    """Return what *error* says, in one line."""
     said = " ".join(str(error).split())
     for advice in (" Is the server running", " This probably means"):
         said = said.partition(advice)[0]

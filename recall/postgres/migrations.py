@@ -10,8 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import LiteralString
 
-from ..errors import RecallError
-from .connections import Connection
+from .connections import Connection, DatabaseFailed
 
 __all__ = ["DatabaseTooNew", "migrate"]
 
@@ -28,12 +27,12 @@ _APPLIED = "SELECT coalesce(max(number), 0) FROM agent_home_migrations WHERE com
 _CURRENT: set[tuple[int, str, str]] = set()
 
 
-class DatabaseTooNew(RecallError):
+class DatabaseTooNew(DatabaseFailed):
     """A newer version of this program made the tables."""
 
     def __init__(self, component: str, found: int, known: int) -> None:
         super().__init__(
-            f"the tables of {component} in PostgreSQL have version {found}, and this program knows {known}. "
+            f"the tables of {component} have version {found}, and this program knows {known}. "
             "Update agent-home on this machine"
         )
         self.component, self.found, self.known = component, found, known

@@ -17,11 +17,12 @@ def passage_at(home: Home, source: str, *, audience: str = "owner") -> Hit | Non
 
     The score is 0. An index that cannot be read has none.
     """
+    plain = source.encode("utf-8", "replace").decode("utf-8")  # no store can look for a lone surrogate
     try:
         with index_store(home).reading(searching=False) as reader:
             if reader is None:
                 return None
-            found = [row for row in reader.passages_at(source) if home.may_read(row[-1], audience)]
+            found = [row for row in reader.passages_at(plain) if home.may_read(row[-1], audience)]
             if not found:
                 return None
             _, ts, session, name, role, heading, layer, path = found[0]

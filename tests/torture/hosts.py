@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -61,8 +61,10 @@ def work_on_hosts(
                         progress(fault, number, len(chosen))
                         _round(fleet, fault, names, drawn)
                 report.add(_settled(fleet))
+                rows = [json.loads(line) for line in (fleet.folder / "acknowledged.jsonl").read_text().splitlines()]
                 for name in names:
-                    report.add(_proven(fleet, name))
+                    report.add(_proven(fleet, name, [row for row in rows if row["home"] == name]))
+                report.name = f"3 hosts, {len(chosen)} rounds, {len(rows)} writes"
         finally:
             fleet.end()
     return report
@@ -187,9 +189,7 @@ def _left(fleet: ProcessFleet) -> list[str]:
     return [str(path) for place in places for name in names for path in place.glob(f"*/.git/agent-home/{name}")]
 
 
-def _proven(fleet: ProcessFleet, name: str) -> Iterator[Finding]:
-    lines = (fleet.folder / "acknowledged.jsonl").read_text().splitlines()
-    rows = [row for row in map(json.loads, lines) if row["home"] == name]
-    proof = prove(name, fleet.remote(name), rows)
+def _proven(fleet: ProcessFleet, name: str, acknowledged: Sequence[Mapping[str, str]]) -> Iterator[Finding]:
+    proof = prove(name, fleet.remote(name), acknowledged)
     for problem in proof.problems:
         yield Finding(name, "lost" if "lost" in problem else "corrupt", problem)

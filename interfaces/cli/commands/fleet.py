@@ -9,9 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from agent_home.visible import visible, visible_line
 
 from ...counts import counted
 from ..command import Command, Group
@@ -22,7 +24,7 @@ from ..surroundings import surroundings
 if TYPE_CHECKING:
     from interfaces.fleet.registry import Registry
 
-__all__ = ["fleet"]
+__all__ = ["LogFormatter", "fleet"]
 
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 
@@ -303,6 +305,18 @@ def status(context: click.Context, invocation: Invocation) -> None:
     context.exit(FINDINGS if state.is_troubled else 0)
 
 
+class LogFormatter(logging.Formatter):
+    """Formatter of the log. What a remote or the registry says stays in its line, and no terminal obeys it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of logging
+        """Return the line of *record*."""
+        return visible_line(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of logging
+        """Return the traceback."""
+        return visible(super().formatException(ei))
+
+
 def _address() -> str:
     from recall.servers import database_url
 
@@ -325,5 +339,7 @@ def _stop() -> threading.Event:
     event = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: event.set())
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LogFormatter("%(asctime)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     return event

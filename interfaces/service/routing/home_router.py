@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -19,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_home.home import Home
 from agent_home.home_location import MANIFEST
+from agent_home.visible import visible_line
 from interfaces.fleet.routing import AtHost, HomeRoutes, Nowhere
 
 from ..http.problem import LOGGER
@@ -30,7 +33,10 @@ ForwardMode = Literal["forward", "redirect"]
 _PREFIX, _HEADER, _HOPS, _ADDRESS = "/homes/", "x-agent-home", "x-agent-home-hops", "X-Agent-Home-Address"
 _RETRY_S = 2
 #: Seconds to connect to another host, and to wait for each part of its answer.
-_ANSWER_S = 120.0
+_CONNECT_S, _ANSWER_S = 5.0, 120.0
+#: Requests that wait for other hosts. They have threads of their own, so that a host that hangs does not keep this one
+#: from answering for its homes.
+_MOST_FORWARDED = 64
 _CHUNK_BYTES = 64 << 10
 _MISDIRECTED, _FIRST_ERROR = 421, 400
 #: Headers that are about one connection.
@@ -47,6 +53,7 @@ class HomeRouter:
         self, app: ASGIApp, *, routes: HomeRoutes, mode: ForwardMode = "forward", max_body_bytes: int = 1 << 20
     ) -> None:
         self._app, self._routes, self._mode, self._most = app, routes, mode, max_body_bytes
+        self._threads = CapacityLimiter(_MOST_FORWARDED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,15 +86,28 @@ class HomeRouter:
         body = await _body(receive, self._most)
         if body is None:
             return JSONResponse({"error": f"the body is larger than {self._most} bytes"}, 413)
-        answer = await run_in_threadpool(_forwarded, route, scope, headers, body)
+        answer = await self._forward(route, scope, headers, body)
         if answer is not None and answer.status_code == _MISDIRECTED:  # it has moved on since the registry was asked
             self._routes.forget(name)
             again = await run_in_threadpool(self._routes.find, name)
             if isinstance(again, AtHost) and again != route:
-                answer = await run_in_threadpool(_forwarded, again, scope, headers, body)
+                answer = await self._forward(again, scope, headers, body)
         if answer is None or answer.status_code == _MISDIRECTED:
             return _refusal(Nowhere(reason=f"the host {route.host} does not answer for the home {name}. Ask again"))
         return answer
+
+    async def _forward(self, route: AtHost, scope: Scope, headers: Headers, body: bytes) -> Response | None:
+        """Return what the other host answers, or ``None`` if it does not."""
+        asked = partial(_asked, route, scope, headers, body)
+        found = await to_thread.run_sync(asked, limiter=self._threads)
+        if found is None:
+            return None
+        connection, answer = found
+        if answer.status == _MISDIRECTED:
+            connection.close()
+            return Response(status_code=_MISDIRECTED)
+        parts = _parts(connection, answer, self._threads)
+        return StreamingResponse(parts, answer.status, headers=_kept(answer.getheaders()))
 
 
 def _named(scope: Scope, headers: Headers) -> tuple[str, Scope]:
@@ -151,8 +171,10 @@ async def _body(receive: Receive, most: int) -> bytes | None:
             return bytes(data)
 
 
-def _forwarded(route: AtHost, scope: Scope, headers: Headers, body: bytes) -> Response | None:
-    """Return what the other host answers, or ``None`` if it does not."""
+def _asked(
+    route: AtHost, scope: Scope, headers: Headers, body: bytes
+) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse] | None:
+    """Return the beginning of what the other host answers, or ``None`` if it does not."""
     address = urlsplit(route.address)
     sent = {name: value for name, value in headers.items() if name not in _OF_CONNECTION}
     client = scope.get("client")
@@ -160,32 +182,31 @@ def _forwarded(route: AtHost, scope: Scope, headers: Headers, body: bytes) -> Re
     sent |= {_HOPS: "1", "x-forwarded-for": f"{before}{client[0]}"} if client else {_HOPS: "1"}
     connection = _connection(address.scheme, address.hostname or "", address.port)
     try:
+        connection.connect()
+        connection.sock.settimeout(_ANSWER_S)
         connection.request(scope["method"], f"{address.path}{_target(scope)}", body=body, headers=sent)
-        answer = connection.getresponse()
+        return connection, connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         connection.close()
-        LOGGER.warning("the host %s does not answer: %s", route.host, type(error).__name__)
+        LOGGER.warning("the host %s does not answer: %s", visible_line(route.host), type(error).__name__)
         return None
-    if answer.status == _MISDIRECTED:
-        connection.close()
-        return Response(status_code=_MISDIRECTED)
-    kept = _kept(answer.getheaders())
-    return StreamingResponse(_parts(connection, answer), answer.status, headers=kept)
 
 
 def _connection(scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
     if scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=_ANSWER_S, context=ssl.create_default_context())
-    return http.client.HTTPConnection(host, port, timeout=_ANSWER_S)
+        return http.client.HTTPSConnection(host, port, timeout=_CONNECT_S, context=ssl.create_default_context())
+    return http.client.HTTPConnection(host, port, timeout=_CONNECT_S)
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: value for name, value in headers if name.lower() not in _OF_CONNECTION - {"content-length"}}
 
 
-def _parts(connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> Iterator[bytes]:
+async def _parts(
+    connection: http.client.HTTPConnection, answer: http.client.HTTPResponse, threads: CapacityLimiter
+) -> AsyncIterator[bytes]:
     try:
-        while part := answer.read(_CHUNK_BYTES):
+        while part := await to_thread.run_sync(answer.read, _CHUNK_BYTES, limiter=threads):
             yield part
     finally:
         connection.close()

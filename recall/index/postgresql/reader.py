@@ -21,6 +21,7 @@ import numpy.typing as npt
 from agent_home.home import ARCHIVED_DAILY
 
 from ...postgres.connections import Connection
+from ...postgres.storable_text import storable_text
 from ...text.term_hashes import Fts5Stemmer, term_hash
 from ..bm25 import rarity, saturated
 from ..context_window import WINDOW_PASSAGES, ContextWindows, unpack_windows
@@ -388,11 +389,11 @@ class PostgresqlReader:
 
     def passages_at(self, source: str) -> list[Any]:
         """Return the passages at an address, in order."""
-        return self._rows(_SELECT_AT, source=source)
+        return self._rows(_SELECT_AT, source=storable_text(source))
 
     def turns(self, sources: Collection[str]) -> list[TurnRow]:
         """Return the passages of turns and of those beside them."""
-        return self._rows(_SELECT_TURNS, sources=sorted(sources), layer=LAYER_CODES["sessions"])
+        return self._rows(_SELECT_TURNS, sources=sorted(map(storable_text, sources)), layer=LAYER_CODES["sessions"])
 
     def files(self) -> list[tuple[int, str]]:
         """Return number and path of every file."""
@@ -432,7 +433,7 @@ class PostgresqlReader:
 
     def entry(self, entry_id: str) -> EntryRow | None:
         """Return the entry with this id."""
-        found = self._rows(_SELECT_ENTRY, entry=entry_id, daily=ARCHIVED_DAILY)
+        found = self._rows(_SELECT_ENTRY, entry=storable_text(entry_id), daily=ARCHIVED_DAILY)
         return found[0] if found else None
 
     def remembered(self, kind: str, keys: Iterable[Hashable]) -> dict[Any, Any]:

@@ -27,7 +27,7 @@ from .store import NamespaceBusy, PostgresqlStore, live_generation, new_generati
 from .tables import require_tables
 from .writer import PostgresqlWriter
 
-__all__ = ["freshen", "synchronise"]
+__all__ = ["freshen", "remove_namespace", "synchronise"]
 
 #: Namespaces whose file list a process keeps.
 _MOST_KEPT = 64
@@ -60,7 +60,7 @@ def synchronise(
         IndexStale: the index holds another model's vectors. The words are up to date nevertheless.
     """
     with store.writing(timeout_s) as conn:
-        _remove_unfinished(conn, store.namespace)
+        _remove_generations(conn, store.namespace, live=False)
         writer = _writer(home, conn, store.namespace, state, signature, anew=anew, embedder=embedder)
         if embedder is not None:
             embed_pending(writer, state, embedder, limit)
@@ -118,17 +118,27 @@ def _rebuilt(
             new.describe_vectors(recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
             new.copy_vectors(old.generation, WINDOW_NEIGHBOURS)
         new.go_live()
-    with new.transaction():
-        new.remove_generation(old.generation)
+    new.remove_generation(old.generation)
     return new
 
 
-def _remove_unfinished(conn: Connection, namespace: str) -> None:
-    """Remove generations that a killed rebuild left. The caller holds the lock, so nobody fills one."""
-    select = "SELECT id FROM index_generations WHERE namespace = %s AND NOT live"
-    for (generation,) in conn.execute(select, (namespace,)).fetchall():
+def remove_namespace(store: PostgresqlStore, timeout_s: float) -> None:
+    """Remove every row of the namespace of *store*.
+
+    Raises:
+        NamespaceBusy: another process writes the namespace.
+        ServerUnavailable, NoServer, DatabaseFailed: the server does not answer, or answers with an error.
+    """
+    with store.writing(timeout_s) as conn:
+        _remove_generations(conn, store.namespace, live=True)
+        _remove_generations(conn, store.namespace, live=False)
+
+
+def _remove_generations(conn: Connection, namespace: str, *, live: bool) -> None:
+    """Remove the *live* generation, or those that a killed rebuild left. The caller holds the lock of the namespace."""
+    select = "SELECT id FROM index_generations WHERE namespace = %s AND live = %s"
+    for (generation,) in conn.execute(select, (namespace, live)).fetchall():
         PostgresqlWriter(conn, generation).remove_generation(generation)
-        conn.commit()
 
 
 def freshen(

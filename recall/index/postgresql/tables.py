@@ -12,7 +12,7 @@ from typing import LiteralString
 from ...postgres.connections import Connection
 from ...postgres.migrations import migrate
 
-__all__ = ["PARTITIONED", "TABLES", "require_tables", "stored"]
+__all__ = ["PARTITIONED", "TABLES", "require_tables"]
 
 COMPONENT = "index"
 #: Tables whose rows belong to a generation, large ones last.
@@ -151,12 +151,3 @@ def require_tables(conn: Connection) -> None:
         DatabaseTooNew: a newer version of this program made them.
     """
     migrate(conn, COMPONENT, MIGRATIONS)
-
-
-def stored(text: str) -> str:
-    """Return *text* without the character that PostgreSQL cannot hold.
-
-    >>> stored("a" + chr(0))
-    'a\ufffd'
-    """
-    return text.replace("\x00", "\ufffd")

@@ -47,13 +47,12 @@ def make_vector_indexes(conn: Connection, generation: int, passages: int, dimens
     if found is None or dimension > _LARGEST_DIMENSION:
         conn.rollback()
         return
-    conn.commit()
+    drop_vector_indexes(conn, generation)
     conn.autocommit = True
     try:
         needed = passages * (2 * dimension + _BYTES_BESIDES) // 1024
         memory = str(min(max(needed, _LEAST_KB), _MOST_KB))
         conn.execute("SELECT set_config('maintenance_work_mem', %s, false)", (memory,))
-        drop_vector_indexes(conn, generation)
         for column, name in zip(VECTOR_COLUMNS, _names(generation), strict=True):
             statement: Any = _MAKE.format(
                 name=name,
@@ -69,10 +68,21 @@ def make_vector_indexes(conn: Connection, generation: int, passages: int, dimens
 
 
 def drop_vector_indexes(conn: Connection, generation: int) -> None:
-    """Drop the indexes of a generation that are there."""
-    for name in _names(generation):
-        statement: Any = f"DROP INDEX IF EXISTS {name}"
-        conn.execute(statement)
+    """Drop the indexes of a generation that are there, beside the work of others. Call it outside a transaction.
+
+    A plain ``DROP INDEX`` would let the searches of all homes in the same partition wait until its transaction ends.
+    """
+    there = conn.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s)", (_names(generation),)).fetchall()
+    conn.commit()
+    if not there:
+        return
+    conn.autocommit = True
+    try:
+        for (name,) in there:
+            statement: Any = f"DROP INDEX CONCURRENTLY IF EXISTS {name}"
+            conn.execute(statement)
+    finally:
+        conn.autocommit = False
 
 
 def _names(generation: int) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from agent_home.home import Home
 
 from ...postgres.connections import Connection, connection
+from ...postgres.storable_text import storable_text
 from ...settings import RecallSettings
 from ...text.terms import index_text
 from ..context_window import build_windows
@@ -25,7 +26,7 @@ from ..verification import MOST, FilesAsRead, IndexVerification, files_differ, s
 from .lexemes import generation_prefix, vocabulary_term, words_vector
 from .reader import memory_stemmer
 from .store import PostgresqlStore, live_generation
-from .tables import require_tables, stored
+from .tables import require_tables
 from .writer import PostgresqlWriter
 
 __all__ = ["verify_namespace"]
@@ -110,7 +111,9 @@ def _rows_differ(conn: Connection, generation: int, cuts: FilesAsRead) -> Iterat
     for file, (path, passages) in cuts.items():
         layer = LAYER_CODES[layer_of(path) or ""]
         rows = conn.execute(_SELECT_PASSAGES, (generation, file), binary=True).fetchall()
-        expected = [(layer, *(stored(v) if isinstance(v, str) else v for v in passage_values(p))) for p in passages]
+        expected = [
+            (layer, *(storable_text(v) if isinstance(v, str) else v for v in passage_values(p))) for p in passages
+        ]
         if [row[1:] for row in rows] != expected:
             whole = False
             yield f"{path} has other passages in the index. Run `memory reindex`"
@@ -133,6 +136,10 @@ def _rows_differ(conn: Connection, generation: int, cuts: FilesAsRead) -> Iterat
             yield f"the context windows of {path} differ from its passages. Run `memory reindex`"
     if whole:
         yield from _vocabulary_differs(conn, generation, terms)
+
+
+def _storable(value: object) -> object:
+    return storable_text(value) if isinstance(value, str) else value
 
 
 def _vocabulary_differs(conn: Connection, generation: int, terms: dict[int, Counter[str]]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any, LiteralString
 import numpy as np
 
 from ...postgres.connections import Connection
+from ...postgres.storable_text import storable_text
 from ...text.term_hashes import TermHashes, term_hash
 from ...text.terms import index_text
 from ..context_window import build_windows
@@ -33,7 +34,7 @@ from ..passage_rows import (
 from ..vector_math import METRIC, Vectors, quantize, runs, window_vector
 from .lexemes import generation_prefix, vocabulary_term, words_vector
 from .reader import halfvec_text, memory_stemmer
-from .tables import TABLES, stored
+from .tables import TABLES
 from .vector_index import COMPARED_ONE_BY_ONE, drop_vector_indexes, has_vector_indexes, make_vector_indexes
 
 __all__ = ["PostgresqlWriter"]
@@ -67,6 +68,24 @@ _COLUMN_LIST: LiteralString = (
     "ordinal, part, source, session, message, role, name, ts, heading, text, meaning, content_digest, meaning_digest"
 )
 
+#: One vector of each text, however many passages say the same.
+_VECTORS_OF: LiteralString = """
+SELECT d.digest, halfvec_send(o.vector) FROM unnest(%(digests)s::bytea[]) AS d(digest), LATERAL (
+    SELECT v.vector FROM index_passages p JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id
+    WHERE p.index_id = %(index)s AND p.meaning_digest = d.digest AND p.embedded = 1 LIMIT 1
+) o
+"""
+_COPY_VECTORS: LiteralString = """
+INSERT INTO index_vectors(index_id, passage, file, layer, dimension, vector)
+SELECT %(index)s, p.id, p.file, p.layer, o.dimension, o.vector
+FROM (
+    SELECT DISTINCT ON (s.meaning_digest) s.meaning_digest, v.dimension, v.vector
+    FROM index_passages s JOIN index_vectors v ON v.index_id = s.index_id AND v.passage = s.id
+    WHERE s.index_id = %(source)s ORDER BY s.meaning_digest
+) o
+JOIN index_passages p ON p.index_id = %(index)s AND p.meaning_digest = o.meaning_digest AND p.embedded = 0
+RETURNING passage
+"""
 _OF_FILE: LiteralString = "FROM index_passages WHERE index_id = %(index)s AND file = %(file)s ORDER BY ordinal"
 
 
@@ -169,8 +188,8 @@ class PostgresqlWriter:
         """Make the index hold exactly *content* for the file *path*."""
         next_id = self._value("SELECT coalesce(max(id), 0) + 1 FROM index_files WHERE index_id = %(index)s")
         ((file,),) = self._rows(
-            _FILE, id=next_id, path=path, layer=layer, session=stored(content.session), sha256=sha256,
-            mtime_ns=mtime_ns, size=size, skipped=stored("\n".join(content.skipped)),
+            _FILE, id=next_id, path=path, layer=layer, session=storable_text(content.session), sha256=sha256,
+            mtime_ns=mtime_ns, size=size, skipped=storable_text("\n".join(content.skipped)),
         )  # fmt: skip
         old = self._stored_passages(file)
         matched, added, removed = match_rows(old, content.passages)
@@ -373,12 +392,7 @@ class PostgresqlWriter:
 
     def vectors_of(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the stored vectors of texts by the digest of their meaning."""
-        rows = self._rows(
-            "SELECT p.meaning_digest, halfvec_send(v.vector) FROM index_passages p"
-            " JOIN index_vectors v ON v.index_id = p.index_id AND v.passage = p.id"
-            " WHERE p.index_id = %(index)s AND p.meaning_digest = ANY(%(digests)s)",
-            digests=list(digests),
-        )
+        rows = self._rows(_VECTORS_OF, digests=list(set(digests)))
         return {digest: _eight_bits(packed) for digest, packed in rows}
 
     def rows_in_order(self) -> Iterator[tuple[str, int, bytes, bytes, bytes | None]]:
@@ -445,15 +459,7 @@ class PostgresqlWriter:
 
     def copy_vectors(self, source: int, reach: int) -> int:
         """Copy vectors of unchanged texts from the generation *source*. Return their number."""
-        copied = self._rows(
-            "INSERT INTO index_vectors(index_id, passage, file, layer, dimension, vector)"
-            " SELECT DISTINCT ON (p.id) %(index)s, p.id, p.file, p.layer, v.dimension, v.vector"
-            " FROM index_passages p"
-            " JOIN index_passages o ON o.index_id = %(source)s AND o.meaning_digest = p.meaning_digest"
-            " JOIN index_vectors v ON v.index_id = %(source)s AND v.passage = o.id"
-            " WHERE p.index_id = %(index)s AND p.embedded = 0 RETURNING passage",
-            source=source,
-        )
+        copied = self._rows(_COPY_VECTORS, source=source)
         ids = [row[0] for row in copied]
         self._run(
             "UPDATE index_passages SET embedded = 1 WHERE index_id = %(index)s AND id = ANY(%(ids)s)",
@@ -471,12 +477,13 @@ class PostgresqlWriter:
         self._run("UPDATE index_generations SET live = true WHERE id = %(index)s")
 
     def remove_generation(self, generation: int) -> None:
-        """Remove every row of another generation."""
+        """Remove every row of a generation in one transaction. Call it outside one."""
         drop_vector_indexes(self.conn, generation)
-        for table in TABLES:
-            statement: LiteralString = f"DELETE FROM {table} WHERE index_id = %s"  # noqa: S608 - constants
-            self.conn.execute(statement, (generation,))
-        self.conn.execute("DELETE FROM index_generations WHERE id = %s", (generation,))
+        with self.conn.transaction():
+            for table in TABLES:
+                statement: LiteralString = f"DELETE FROM {table} WHERE index_id = %s"  # noqa: S608 - constants
+                self.conn.execute(statement, (generation,))
+            self.conn.execute("DELETE FROM index_generations WHERE id = %s", (generation,))
 
     def _run(self, statement: LiteralString, **values: object) -> None:
         self.conn.execute(statement, {**values, "index": self.generation})
@@ -495,4 +502,4 @@ def _eight_bits(packed: bytes) -> bytes:
 
 
 def _storable(passage: Passage) -> tuple[Any, ...]:
-    return tuple(stored(value) if isinstance(value, str) else value for value in passage_values(passage))
+    return tuple(storable_text(value) if isinstance(value, str) else value for value in passage_values(passage))

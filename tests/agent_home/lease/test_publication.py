@@ -12,7 +12,7 @@ from agent_home.errors import NotHeld, NotPublished
 from agent_home.home import MEMORY, Home
 from agent_home.lease.operation import operation
 from agent_home.lease.publication import is_published, pack_outbox
-from agent_home.lease.published import outbox_of, read_published
+from agent_home.lease.published import note_sent, outbox_of, read_published
 from agent_home.lease.record import read_lease
 from agent_home.lease.state_commit import STATE_REF
 from agent_home.lease.state_tree import PART_BYTES
@@ -156,3 +156,43 @@ def test_proposals_and_epochs_are_in_the_state(held: Home, remote: str, tmp_path
     assert epochs(remote) == [(1, "one"), (2, "two")]
     AgentHome(moved).remember(FACT)
     assert epochs(remote) == [(1, "one"), (2, "two")]
+
+
+def test_a_note_that_finds_the_disk_full_stops_no_later_write(
+    held: Home, remote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("agent_home.lease.published.storage.write_cache", lambda _path, _data: False)
+        AgentHome(held).remember(FACT)
+    AgentHome(held).remember("Redis holds the queue.")
+    assert FACT in on_remote(remote, MEMORY)
+    assert is_published(held)
+
+
+def test_a_lost_answer_is_known_after_many_tries(held: Home, remote: str) -> None:
+    away = hook(remote, "post-receive", f"mv {remote} {remote}.away; kill -9 $PPID")
+    with pytest.raises(NotPublished):
+        AgentHome(held).remember(FACT)
+    for number in range(20):
+        note_sent(held, f"{number:040}")
+    Path(f"{remote}.away").rename(remote)
+    away.unlink()
+    AgentHome(held).remember("Redis holds the queue.")
+    assert is_published(held)
+
+
+def test_a_damaged_outbox_is_made_again(held: Home, remote: str) -> None:
+    AgentHome(held).append("s1", [{"role": "user", "content": "Redis holds the queue."}])
+    before = state_paths(remote)
+    for path in (outbox_of(held) / ".git" / "objects").rglob("*"):
+        if path.is_file() and path.name != "alternates":
+            path.unlink()
+    AgentHome(held).append("s1", [{"role": "user", "content": "We review on Mondays."}])
+    assert state_paths(remote) == before
+    assert is_published(held)
+
+
+def test_a_branch_of_any_name_travels(held: Home, remote: str) -> None:
+    git(held.root, "branch", "a\u2028b")
+    AgentHome(held).remember(FACT)
+    assert "refs/heads/a\u2028b" in json.loads(git(remote, "show", f"{STATE_REF}:refs.json"))["refs"]

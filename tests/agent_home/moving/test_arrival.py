@@ -120,6 +120,8 @@ def test_an_epoch_that_is_not_larger_takes_nothing_over(home: Home, tmp_path: Pa
         assert found.value.epoch == 5
     with pytest.raises(HistoryError, match="has the home ada, and not bob"):
         shut_out(state, two.lease("bob", 6, remote), now=NOW)
+    with pytest.raises(HistoryError, match=r"the remote https://git\.example/x has the home ada"):
+        shut_out(state, two.lease("bob", 6, "https://ada:secret@git.example/x"), now=NOW)
     assert tip(remote) == before
 
 

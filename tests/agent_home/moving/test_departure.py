@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,32 @@ def test_a_copy_whose_writes_are_published_is_deleted(held: Home, remote: str, t
     assert list((tmp_path / "leaving").iterdir()) == []
     with pytest.raises(NotHeld, match="is not here any more"), operation(held):
         pass
+
+
+@pytest.mark.parametrize("what", ["an edit", "an ignored file", "a link"])
+def test_a_copy_with_what_a_person_put_there_is_kept_aside(held: Home, remote: str, tmp_path: Path, what: str) -> None:
+    place = held.root / "drafts.md"
+    if what == "an ignored file":
+        (held.root / ".gitignore").write_text("drafts.md\n")
+        git(held.root, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-am", "Drafts")
+    AgentHome(held).remember(FACT)
+    if what == "a link":
+        place.symlink_to("USER.md")
+    else:
+        place.write_text("My novel.\n")
+    if what != "an edit":
+        drain(held, 5)
+    mark_left(held)
+    kept = remove_copy(held, tmp_path / "aside", tmp_path / "leaving", taken=tip(remote), now=NOW)
+    assert kept is not None
+    assert os.path.lexists(kept / "drafts.md")
+
+
+def test_a_copy_whose_edits_went_along_is_deleted(held: Home, remote: str, tmp_path: Path) -> None:
+    (held.root / "USER.md").write_text("Edited by hand.\n")
+    drain(held, 5)
+    mark_left(held)
+    assert remove_copy(held, tmp_path / "aside", tmp_path / "leaving", taken=tip(remote), now=NOW) is None
 
 
 @pytest.mark.parametrize("what", ["a write", "a stash", "a remote that was set back"])
@@ -142,3 +169,33 @@ def test_a_home_that_cannot_be_entrusted_stays_as_it_was(
     with pytest.raises(NotMovable, match="has a home already"):
         entrust(home, host.lease("ada", 0, remote))
     assert read_lease(home) is None
+
+
+def test_a_home_that_its_remote_refuses_stays_as_it_was(
+    home: Home, host: FleetHost, remote: str, tmp_path: Path
+) -> None:
+    hook = Path(remote, "hooks", "pre-receive")
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    host.session()
+    with pytest.raises(NotPublished):
+        entrust(home, host.lease("ada", 0, remote))
+    assert read_lease(home) is None
+    assert not (home.machine / "lease").exists()
+    AgentHome(home).remember(FACT)
+    entrust(home, host.lease("ada", 0, bare(tmp_path / "other.git")))
+
+
+def test_a_copy_is_entrusted_again_where_its_remote_lost_the_home(held: Home, host: FleetHost, remote: str) -> None:
+    AgentHome(held).remember(FACT)
+    with pytest.raises(NotMovable, match="is a home of a fleet already"):
+        entrust(held, host.lease("ada", 0, remote))
+    Path(remote).rename(f"{remote}.lost")
+    bare(Path(remote))
+    with pytest.raises(NotHeld, match=r"has lost the home.*memory fleet add ada"):
+        AgentHome(held).remember("Redis holds the queue.")
+    entrust(held, host.lease("ada", 0, remote))
+    moved = arrive(FleetHost(host.root.with_name("two"), "two", "other"), "ada", 2, remote)
+    assert FACT in (moved.root / MEMORY).read_text()
+    assert "Redis" in (moved.root / MEMORY).read_text()

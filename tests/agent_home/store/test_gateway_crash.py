@@ -28,7 +28,7 @@ from tests.doomed import Child, ForkServer
 
 from ..conftest import AddEntry, Git, titles
 
-WRITERS, ENTRIES = 8, 50
+WRITERS, ENTRIES = 8, 30
 
 #: Appends entries and says each one that is stored. Arguments: home, name, how many.
 WRITER = """

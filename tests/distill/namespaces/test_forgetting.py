@@ -6,7 +6,7 @@ from typing import LiteralString
 
 import pytest
 
-from recall.namespaces.errors import NamespaceRefused, NoSuchMemory
+from recall.namespaces.errors import NamespaceRefused, NoSuchMemory, NoSuchNamespace
 from tests.distill.namespaces.test_merging import DISLIKES, LIKES, related
 from tests.made_namespaces import NOW, made_namespace, query, summaries, talk
 
@@ -138,3 +138,43 @@ def test_a_wrong_target_is_refused(database_url: str, given: dict[str, str]) -> 
     talk(namespace, LIKES)
     with pytest.raises(NamespaceRefused):
         namespace.forget(**given)  # type: ignore[arg-type]
+
+
+def test_a_merged_memory_goes_with_its_parts(database_url: str) -> None:
+    namespace = related(database_url, LIKES, DISLIKES)
+    namespace.promote(now=NOW)
+    (merged,) = [memory.id for memory in namespace.retrieve("Flask or FastAPI?", now=NOW).memories]
+    assert namespace.forget(memory=merged, dry_run=True).memories == 3
+    assert namespace.forget(memory=merged).memories == 3
+    assert summaries(database_url, namespace, live=False) == []
+
+
+def test_a_text_that_only_a_memory_says_does_not_come_back(database_url: str) -> None:
+    """The speaker and the day are in no exchange, and who reads the exchange again would write them again."""
+    namespace = made_namespace(database_url)
+    talk(namespace, "I bought a red bicycle in Oslo yesterday.", session="s1", user_name="Anna Lind")
+    talk(namespace, "My dog is called Rex.", session="s2")
+    (memory, _) = summaries(database_url, namespace)
+    assert "2026-11-28" in memory
+    assert namespace.forget(memory).memories == 1
+    namespace.process(now=NOW)
+    assert all("Rex" in text for text in summaries(database_url, namespace))
+    assert namespace.forget("2026-11-28", dry_run=True).memories == 0
+
+
+def test_a_session_whose_name_may_not_be_stored_is_forgotten_by_it(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    session = "about the harbour " * 20
+    talk(namespace, "My dog is called Rex.", session=session)
+    assert namespace.forget(session=session).messages == 1
+    assert summaries(database_url, namespace) == []
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800"])
+def test_names_that_the_database_cannot_hold_name_nothing(database_url: str, name: str) -> None:
+    namespace = made_namespace(database_url)
+    talk(namespace, "My dog is called Rex.")
+    assert namespace.forget(session=name).messages == 0
+    for ask in (namespace.share_with, namespace.stop_sharing_with):
+        with pytest.raises(NoSuchNamespace):
+            ask(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import LiteralString
 
 import pytest
@@ -145,3 +146,13 @@ def test_a_chinese_message_becomes_a_memory_with_entities(database_url: str) -> 
 def test_a_setting_out_of_range_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         NamespaceSettings(**change)  # type: ignore[arg-type]
+
+
+def test_what_was_said_later_stands_whichever_is_read_first(database_url: str) -> None:
+    """A program may send an old conversation after a newer one."""
+    namespace = made_namespace(database_url)
+    for text, days in (("I live in Berlin now.", 3), ("I live in Paris.", 30)):
+        namespace.record(text, session=f"s{days}", said=NOW - timedelta(days=days), now=NOW)
+        namespace.process(now=NOW)
+    assert summaries(database_url, namespace) == ["User: I live in Berlin now."]
+    assert len(summaries(database_url, namespace, live=False)) == 2

@@ -151,7 +151,7 @@ def test_a_run_promotes_what_the_plain_model_promotes(
     database_url: str, memories: list[Told], said: list[tuple[float, frozenset[int]]]
 ) -> None:
     messages = dict(enumerate(said))
-    namespace = made_namespace(database_url)
+    namespace = made_namespace(database_url, short_term_share=1.0)
     stored(database_url, namespace, memories, messages)
     done = namespace.promote(now=NOW)
     assert (done.reason, done.problem) == ("rule", "")
@@ -167,7 +167,7 @@ def important(count: int) -> list[Told]:
 
 
 def test_more_than_the_cap_are_archived_and_not_promoted_again_before_they_are_said_again(database_url: str) -> None:
-    namespace = made_namespace(database_url, short_term_cap=4)
+    namespace = made_namespace(database_url, short_term_cap=4, short_term_share=1.0)
     stored(database_url, namespace, important(7), OFTEN)
     done = namespace.promote(now=NOW)
     assert (len(done.promoted), len(done.archived)) == (4, 3)
@@ -177,6 +177,21 @@ def test_more_than_the_cap_are_archived_and_not_promoted_again_before_they_are_s
     again = namespace.promote(now=NOW)
     assert (set(again.promoted), again.archived) == (set(done.promoted), ())
     assert len(namespace.retrieve("0 1 2", relevance=0.0, now=NOW).memories) == 5  # archived ones are found
+
+
+def test_short_term_memory_has_room_for_a_twentieth_and_the_rest_is_promoted_when_there_is_room(
+    database_url: str,
+) -> None:
+    namespace = made_namespace(database_url)
+    stated = [Told(0.8 + place / 1000, 1.0, frozenset(), frozenset(OFTEN)) for place in range(60)]
+    stored(database_url, namespace, stated, OFTEN)
+    done = namespace.promote(now=NOW)
+    kept = [text for text, *_ in query(database_url, _SHORT_TERM, namespace.name)]
+    assert kept == ["57", "58", "59"]  # the most important ones
+    assert (len(done.promoted), done.archived, namespace.stats(now=NOW).archived) == (3, (), 0)
+    unheard = [Told(0.1, 1.0, frozenset(), frozenset()) for _ in range(60)]
+    stored(database_url, namespace, unheard, {})
+    assert len(namespace.promote(now=NOW).promoted) == 6
 
 
 def test_a_short_term_memory_expires_unless_it_is_promoted_again(database_url: str) -> None:
@@ -194,7 +209,7 @@ def test_a_short_term_memory_expires_unless_it_is_promoted_again(database_url: s
 def test_a_failing_analysis_promotes_by_recency_and_says_so(
     new_database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    namespace = made_namespace(new_database_url, fallback_share=0.3)
+    namespace = made_namespace(new_database_url, short_term_share=0.3)
     ages = [
         Told(0.1, age, frozenset(), frozenset())
         for age in (100.0, 1.0, 50.0, 2.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
@@ -212,7 +227,7 @@ def test_a_failing_analysis_promotes_by_recency_and_says_so(
 
 
 def test_two_runs_at_once_promote_a_namespace_once(database_url: str) -> None:
-    namespaces = [made_namespace(database_url) for _ in range(6)]
+    namespaces = [made_namespace(database_url, short_term_share=1.0) for _ in range(6)]
     for namespace in namespaces:
         stored(database_url, namespace, important(3), OFTEN)
     with ThreadPoolExecutor(8) as pool:

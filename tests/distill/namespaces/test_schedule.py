@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from distill.namespaces.schedule import DueRun, run_due
 from distill.namespaces.screening import NamespaceGuard
+from distill.namespaces.statements import read_statements
 from guard import GuardSettings
+from recall.namespaces.chat_log import LoggedExchange
 from recall.namespaces.settings import NamespaceSettings
 from tests.made_namespaces import NOW, made_namespace
 from tests.recall.hashing_embedder import HashingEmbedder
@@ -55,3 +61,22 @@ def test_a_guard_that_cannot_run_leaves_the_messages_and_names_the_namespace(new
     assert run(new_database_url, guard=broken).failed == (namespace.name,)
     assert namespace.stats().pending == 1
     assert run(new_database_url).messages == 1
+
+
+def test_a_message_that_a_reader_fails_on_stops_no_other_namespace(
+    new_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that waits longest comes first, so nothing would ever be done behind it."""
+    namespaces = [made_namespace(new_database_url) for _ in range(2)]
+    for place, namespace in enumerate(namespaces):
+        namespace.record("I prefer the harbour logo.", session=f"s{place}", now=NOW)
+
+    def fails(exchanges: Sequence[LoggedExchange], *given: Any, **named: Any) -> Any:
+        if exchanges[0].session == "s0":
+            raise OverflowError
+        return read_statements(exchanges, *given, **named)
+
+    monkeypatch.setattr("distill.namespaces.processing.read_statements", fails)
+    done = run(new_database_url)
+    assert (done.failed, done.messages) == ((namespaces[0].name,), 1)
+    assert namespaces[0].stats().pending == 1

@@ -240,3 +240,25 @@ def test_a_folder_of_another_home_is_not_overwritten(fleet: Fleet, home: Home) -
     assert (other / "USER.md").read_text() == "Another home.\n"
     other.rename(one.folder.root / "moved-away")
     fleet.await_holder("ada", "one")
+
+
+def test_a_name_that_is_taken_changes_nothing_of_the_home(fleet: Fleet, home: Home) -> None:
+    one = fleet.host("one")
+    adopt_home(fleet.registry, "ada", bare(fleet.place / "other.git"))
+    with pytest.raises(NotMovable, match="Choose another name"):
+        fleet.add("ada", home, one)
+    AgentHome(home).remember(FACT)
+    remote = fleet.add("bob", home, one)
+    held = fleet.await_holder("bob", "one")
+    with pytest.raises(NotMovable, match="the host one serves the home 'bob' already"):
+        fleet.add_again("bob", held, one, remote)
+
+
+def test_a_name_from_the_registry_does_not_lead_out_of_the_folder(fleet: Fleet) -> None:
+    other = fleet.place / "other" / "fetched"
+    other.mkdir(parents=True)
+    (other / "file").write_text("Not of a fleet.\n")
+    fleet.host("one")
+    fleet.registry.add_home("../../../other", bare(fleet.place / "x.git"))
+    until(lambda: "cannot be used" in fleet.registry.homes()[0].problem)
+    assert [path.name for path in other.iterdir()] == ["file"]

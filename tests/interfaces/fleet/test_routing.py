@@ -30,6 +30,11 @@ def test_a_request_goes_to_the_holder_and_follows_a_move(fleet: Fleet, home: Hom
         fleet.await_holder("ada", "two")
         assert second.find("ada") == two.home("ada")
         until(lambda: first.find("ada") == AtHost(host="two", address="http://two:8080"))
+        fleet.registry._run(lambda conn: conn.execute("UPDATE fleet_hosts SET address = '10.0.0.2:8080'"))
+        first.forget("ada")
+        found = first.find("ada")
+        assert isinstance(found, Nowhere)
+        assert "cannot be used" in found.reason
 
 
 def test_a_home_that_nobody_has_is_asked_for_again(fleet: Fleet, home: Home) -> None:

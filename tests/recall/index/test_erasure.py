@@ -7,10 +7,13 @@ import pytest
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.home import Home
+from recall.index import migration
 from recall.index.erasure import erase, occurrences
 from recall.index.sqlite import schema
+from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.index.sync import sync
 from recall.index.verify import verify
+from recall.servers import DATABASE_VARIABLE
 from recall.settings import RecallSettings
 
 HERON = RedactionTarget((Phrase("blue heron"),))
@@ -76,3 +79,40 @@ def test_a_reader_that_keeps_the_log_is_reported(indexed: Home, monkeypatch: pyt
     reader.close()
     assert erase(indexed, RecallSettings()) == []
     assert list(occurrences(indexed, HERON)) == []
+
+
+def _dies(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", ["_copy_vectors", "_remove_left"])
+def test_rows_of_a_move_that_was_killed_are_erased(
+    indexed: Home, database_url: str, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Killed before the choice, the database has rows that nobody reads. Killed after it, the old file is there."""
+    monkeypatch.setenv(DATABASE_VARIABLE, database_url)
+    monkeypatch.setattr(migration, step, _dies)
+    with pytest.raises(KeyboardInterrupt):
+        migration.move_index(indexed, RecallSettings(), "postgresql")
+    assert bool(chosen_namespace(indexed)) == (step == "_remove_left")
+    write(indexed, "# Birds\n")
+    places = {file.split(",")[0] for file, _ in occurrences(indexed, HERON)}
+    assert places == {"PostgreSQL", ".memory/index.db"}
+    assert erase(indexed, RecallSettings()) == []
+    assert list(occurrences(indexed, HERON)) == []
+    assert moving_namespace(indexed) in {"", chosen_namespace(indexed)}
+    assert verify(indexed, RecallSettings()).ok
+
+
+def test_rows_of_a_killed_move_that_cannot_be_erased_are_named(
+    indexed: Home, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATABASE_VARIABLE, database_url)
+    monkeypatch.setattr(migration, "_copy_vectors", _dies)
+    with pytest.raises(KeyboardInterrupt):
+        migration.move_index(indexed, RecallSettings(), "postgresql")
+    monkeypatch.delenv(DATABASE_VARIABLE)
+    assert "did not end could not be removed" in erase(indexed, RecallSettings())[0]
+    monkeypatch.setenv(DATABASE_VARIABLE, database_url)
+    assert erase(indexed, RecallSettings()) == []
+    assert moving_namespace(indexed) == ""

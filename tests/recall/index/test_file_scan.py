@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -85,3 +86,15 @@ def test_a_home_in_a_project_is_left_out_and_no_other_folder_with_such_a_file(ho
     found = scan(home)
     assert "Knowledge/examples/note.md" in found
     assert "Projects/orion/deep/home/note.md" not in found
+
+
+def test_a_file_from_the_far_future_is_indexed(home: Home) -> None:
+    """Times in nanoseconds after the year 2262 are larger than the integers of a store."""
+    note = home.root / "Knowledge/far.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("# Birds\n\nThe falcon nests in the tower.\n")
+    os.utime(note, (20_000_000_000, 20_000_000_000))
+    if note.stat().st_mtime_ns <= 2**63:
+        pytest.skip("this file system keeps no such time")
+    assert sync(home, RecallSettings(), None).added == 1
+    assert verify(home, RecallSettings()).ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from recall.index.postgresql.writer import PostgresqlWriter
 from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.index.sync import sync
 from recall.index.verify import verify
+from recall.postgres.connections import connection
 from recall.search.hybrid import search
 from recall.servers import DATABASE_VARIABLE, ServerUnavailable
 from recall.settings import RecallSettings
@@ -118,3 +120,62 @@ def test_without_the_server_the_index_stays(filled: Home, tmp_path: Path, monkey
     with pytest.raises(ServerUnavailable):
         move_index(filled, SETTINGS, "postgresql")
     assert sources(filled)
+
+
+def test_two_moves_at_once_end_in_one_namespace(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second move began before the first one ended, and finds its work done."""
+    first = sync
+
+    def another_move(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(migration, "sync", first)
+        moved.append(move_index(filled, SETTINGS, "postgresql"))
+        return first(*arguments, **options)  # type: ignore[arg-type]
+
+    moved: list[migration.IndexMove] = []
+    monkeypatch.setattr(migration, "sync", another_move)
+    done = move_index(filled, SETTINGS, "postgresql")
+    assert (done.source, done.namespace, done.counts) == ("postgresql", moved[0].namespace, moved[0].counts)
+    assert chosen_namespace(filled) == done.namespace
+    assert moving_namespace(filled) == ""
+    assert not filled.index.exists()
+
+
+def test_rows_that_a_killed_move_back_left_go_with_the_next_one(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PostgresqlStore(move_index(filled, SETTINGS, "postgresql").namespace)
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresqlWriter, "remove_generation", dies)
+        with pytest.raises(KeyboardInterrupt):
+            move_index(filled, SETTINGS, "sqlite")
+    assert sources(filled)
+    assert chosen_namespace(filled) == ""
+    assert generations(store) == 1
+    move_index(filled, SETTINGS, "sqlite")
+    assert generations(store) == 0
+    assert moving_namespace(filled) == ""
+
+
+def generations(store: PostgresqlStore) -> int:
+    with connection(store.url) as conn:
+        select = "SELECT count(*) FROM index_generations WHERE namespace = %s"
+        ((found,),) = conn.execute(select, (store.namespace,)).fetchall()
+    return int(found)
+
+
+def test_an_address_with_a_zero_character_moves(filled: Home, say: Say) -> None:
+    row = {"session": "s\x002", "id": "m\x001", "role": "user", "content": "a falcon behind a zero"}
+    say("s2").write_text(json.dumps(row) + "\n", "utf-8")
+    sync(filled, SETTINGS, HashingEmbedder())
+    assert move_index(filled, SETTINGS, "postgresql").counts == index_counts(filled)
+    assert verify(filled, SETTINGS).differences == ()
+    move_index(filled, SETTINGS, "sqlite")
+    assert verify(filled, SETTINGS).differences == ()
+
+
+def test_counting_waits_for_no_writer(filled: Home) -> None:
+    moved = move_index(filled, SETTINGS, "postgresql")
+    with PostgresqlStore(moved.namespace).writing(1.0):
+        assert index_counts(filled) == moved.counts

@@ -144,6 +144,17 @@ def test_after_any_edits_both_indexes_are_those_of_the_files(
     assert {query: found(home, query) for query in QUERIES} == of_database
 
 
+@pytest.mark.parametrize("source", ["s\x00#m1", "\ud800#m1"])
+def test_an_address_that_no_store_can_hold_is_at_no_place(
+    home: Home, in_database: Callable[[Home], str], source: str
+) -> None:
+    for _ in range(2):
+        sync(home, SETTINGS, HashingEmbedder())
+        assert passage_at(home, source) is None
+        assert turns_around(home, [source]).turns == {}
+        in_database(home)
+
+
 def test_two_namespaces_never_see_each_other(library: Home, tmp_path: Path, in_database: Callable[[Home], str]) -> None:
     in_database(library)
     sync(library, SETTINGS, HashingEmbedder())

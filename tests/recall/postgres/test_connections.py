@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bench.measure import servers
+from recall.postgres import connections
 from recall.postgres.connections import Connection, DatabaseFailed, OwnConnection, close_pools, connection
-from recall.servers import NoServer, ServerUnavailable
+from recall.servers import NoServer, ServerUnavailable, without_password
 
 
 def test_a_block_commits_and_an_exception_undoes(new_database_url: str) -> None:
@@ -78,6 +81,60 @@ def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
     finally:
         servers.stop(tmp_path)
         close_pools()
+
+
+def test_after_a_restart_no_kept_connection_is_lent(new_database_url: str) -> None:
+    with ExitStack() as held:
+        backends = [_backend(held.enter_context(connection(new_database_url))) for _ in range(3)]
+    with psycopg.connect(new_database_url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid, 5000) FROM unnest(%s::int[]) AS pid", (backends,))
+    with connection(new_database_url) as conn:
+        assert _backend(conn) not in backends
+
+
+def test_a_process_that_uses_all_connections_does_not_blame_the_server(
+    new_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(connections, "_LEND_S", 0.2)
+    with connection(new_database_url) as first:
+        with pytest.raises(ServerUnavailable, match="of this process are in use"), connection(new_database_url):
+            pass
+        backend = _backend(first)
+    with connection(new_database_url) as again:  # at once, and the pool is the same
+        assert _backend(again) == backend
+
+
+def test_a_statement_without_an_answer_is_ended(new_database_url: str) -> None:
+    """A block may take longer than a statement of it."""
+    with connection(new_database_url, silent_s=0.3) as conn:
+        for _ in range(2):
+            conn.execute("SELECT pg_sleep(.2)")
+    silent = pytest.raises(ServerUnavailable, match=r"said nothing for 0\.3 s")
+    with silent, connection(new_database_url, silent_s=0.3) as conn:
+        conn.execute("SELECT pg_sleep(20)")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:hidden%zz@127.0.0.1:1/db",
+        "postgresql://ann:p@hidden@127.0.0.1:1/db",
+        "postgresql://ann:12/hidden@127.0.0.1:1/db",
+        "postgresql://ann:no/hidden@127.0.0.1:1/db",
+        "postgresql//ann:hidden@127.0.0.1:1/db",
+        "host=127.0.0.1 port=1 password=a hidden",
+        "hidden",
+    ],
+)
+def test_a_password_that_is_not_escaped_is_in_no_error(url: str) -> None:
+    with pytest.raises(NoServer, match="%40") as caught, connection(url):
+        pass
+    assert "hidden" not in str(caught.value)
+    assert "hidden" not in without_password(url)
+    own = OwnConnection(url, 1.0)
+    with pytest.raises(NoServer):
+        own.run(_backend)
 
 
 @pytest.mark.slow

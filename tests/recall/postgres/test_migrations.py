@@ -7,9 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from agent_home.home import Home
+from recall.index.postgresql.tables import require_tables
+from recall.index.store_choice import choose_namespace
+from recall.index.sync import ensure_fresh
 from recall.postgres import migrations
 from recall.postgres.connections import Connection, connection
 from recall.postgres.migrations import DatabaseTooNew, migrate
+from recall.search.addressed import passage_at
+from recall.search.hybrid import search
+from recall.servers import DATABASE_VARIABLE
+from recall.settings import RecallSettings
 
 FIRST, SECOND = "CREATE TABLE thing(n int)", "ALTER TABLE thing ADD COLUMN name text"
 
@@ -57,3 +65,19 @@ def test_a_newer_database_is_refused(new_database_url: str, monkeypatch: pytest.
         monkeypatch.setattr(migrations, "_CURRENT", set())
         with pytest.raises(DatabaseTooNew, match="Update agent-home"):
             migrate(conn, "things", [FIRST])
+
+
+def test_a_newer_database_costs_a_prompt_its_passages_alone(
+    home: Home, new_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older program beside it answers, and says what to do."""
+    monkeypatch.setenv(DATABASE_VARIABLE, new_database_url)
+    monkeypatch.setattr(migrations, "_CURRENT", set())
+    with connection(new_database_url) as conn:
+        require_tables(conn)
+        conn.execute("INSERT INTO agent_home_migrations(component, number) VALUES('index', 99)")
+    migrations._CURRENT.clear()
+    choose_namespace(home, "n1")
+    assert "Update agent-home" in ensure_fresh(home, RecallSettings(), None).degraded[0]
+    assert "Update agent-home" in search(home, "falcon", settings=RecallSettings()).degraded[0]
+    assert passage_at(home, "Knowledge/a.md#L1") is None

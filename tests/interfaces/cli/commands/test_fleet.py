@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from agent_home.home import MEMORY, Home
 from agent_home.machine_key import key_path
 from interfaces.cli import cli
+from interfaces.cli.commands.fleet import LogFormatter
 from interfaces.fleet.host_folder import HostFolder
 from tests.fleet import bare
 from tests.interfaces.fleet.conftest import RunningHost, until
@@ -75,6 +77,10 @@ def status() -> Any:
 def test_what_cannot_be_done_is_named(memory: Any, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is not the folder of a host" in memory("host", str(tmp_path), code=2)
     assert "cannot be used" in memory("join", str(tmp_path / "a"), "--name", "Ada!", code=2)
+    for address in ("10.0.0.1:8080", "http://", "http://h:99999", "http://ada:secret@h:1", "http://h:1?x"):
+        said = memory("join", str(tmp_path / "one"), "--name", "one", "--address", address, code=2)
+        assert "like http://10.0.0.1:8080" in said
+        assert "secret" not in said
     memory("join", str(tmp_path / "one"), "--name", "one")
     remote = bare(tmp_path / "ada.git")
     given = ("--home", str(home.root), "--remote", remote)
@@ -102,6 +108,15 @@ def test_the_status_is_readable(memory: Any, tmp_path: Path) -> None:
         "0 hosts", "1 home, 1 without a host", "  ada                  no host, epoch 0",
         "nightly runs: 0 wait, 0 run, 0 done, 0 failed",
     ]  # fmt: skip
+
+
+def test_the_log_of_a_host_says_nothing_that_a_terminal_obeys() -> None:
+    problem = ValueError("\x1b[2J")
+    info = (ValueError, problem, None)
+    record = logging.LogRecord("x", logging.WARNING, "x", 1, "the home %s", ("\x1b[2J\nall is well",), info)
+    said = LogFormatter("%(message)s").format(record)
+    assert said.splitlines()[0] == "the home \\x1b[2J\\nall is well"
+    assert "\x1b" not in said
 
 
 def test_the_service_of_a_fleet_needs_an_address_and_a_host(memory: Any, tmp_path: Path) -> None:

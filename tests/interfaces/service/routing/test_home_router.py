@@ -150,6 +150,22 @@ def test_a_host_that_does_not_answer_is_not_waited_for(doors: Doors, monkeypatch
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
+def test_a_host_that_hangs_keeps_no_other_home_from_being_served(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, find = doors.routes[0], doors.routes[0].find
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as hanging:
+        gone = AtHost(host="two", address=f"http://127.0.0.1:{hanging.getsockname()[1]}")
+        monkeypatch.setattr(first, "find", lambda name: gone if name == "bob" else find(name))
+        threads = [threading.Thread(target=remember, args=(doors.urls[0], {}, "x", "/homes/bob")) for _ in range(42)]
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            hanging.accept()[0].detach()  # taken, and never answered
+        answer = httpx.get(
+            f"{doors.urls[0]}/homes/ada/memory/search?query=x", headers=doors.auth, trust_env=False, timeout=20
+        )
+        assert answer.status_code == 200
+
+
 @pytest.mark.parametrize("doors", ["redirect"], indirect=True)
 def test_a_client_can_be_told_the_right_host(doors: Doors) -> None:
     answer = remember(doors.urls[1], doors.auth, "The team reviews on Mondays.")

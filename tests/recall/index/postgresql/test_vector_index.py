@@ -78,3 +78,36 @@ def test_the_indexes_end_with_their_generation(
         assert old is not None
         assert new is not None
         assert (has_vector_indexes(conn, old.id), has_vector_indexes(conn, new.id)) == (False, True)
+
+
+def test_removing_a_generation_locks_no_table_for_readers(
+    home: Home, store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Generations of other homes are in the same partitions, and removing a large one takes minutes."""
+    monkeypatch.setattr(writer, "COMPARED_ONE_BY_ONE", 20)
+    sync(home, SETTINGS, HashingEmbedder())
+    with store.writing(1.0) as conn:
+        live = live_generation(conn, store.namespace)
+        assert live is not None
+        assert has_vector_indexes(conn, live.id)
+        conn.commit()
+        locks: list[tuple[str, str]] = []
+        original = conn.execute
+
+        def watching(statement: object, *values: object, **options: object) -> object:
+            done = original(statement, *values, **options)  # type: ignore[call-overload]
+            if str(statement).startswith("DELETE FROM index_generations"):
+                locks.extend(original(_LOCKS).fetchall())
+            return done
+
+        monkeypatch.setattr(conn, "execute", watching)
+        writer.PostgresqlWriter(conn, live.id).remove_generation(live.id)
+        assert locks
+        assert [found for found in locks if found[1] == "AccessExclusiveLock"] == []
+        assert not has_vector_indexes(conn, live.id)
+
+
+_LOCKS = """
+SELECT c.relname, l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+WHERE l.pid = pg_backend_pid() AND c.relname LIKE 'index_vectors%'
+"""

@@ -16,7 +16,7 @@ from interfaces.service.http.tokens import add_token
 from recall.postgres.connections import close_pools
 from recall.servers import DATABASE_VARIABLE
 from tests.interfaces.service.running_service import ask_app, made_app
-from tests.made_namespaces import made_name
+from tests.made_namespaces import made_name, made_namespace
 
 Ask = Callable[..., httpx.Response]
 
@@ -172,6 +172,14 @@ def test_sharing_needs_a_token_that_names_both(home: Home, ask: Ask, name: str, 
     assert ask("GET", "/stats").json()["read_by"] == []
     listed = ask_app(app, "GET", "/namespaces", token=token).json()
     assert listed == {"namespaces": sorted([name, other])}
+
+
+def test_taking_a_share_back_does_not_tell_which_namespaces_there_are(ask: Ask, database_url: str) -> None:
+    ask("POST", "/messages", json=said("I prefer the harbour logo."))
+    other = made_namespace(database_url)
+    other.record("I prefer the mountain logo.")
+    answers = [ask("DELETE", f"/shares/{reader}") for reader in (other.name, made_name(), "a%00b")]
+    assert [(answer.status_code, answer.json()["stopped"]) for answer in answers] == [(200, False)] * 3
 
 
 def test_a_program_of_this_user_may_use_all_over_the_socket(home: Home, ask: Ask, name: str) -> None:
