@@ -46,7 +46,8 @@ ORDER: dict[str, list[list[str]]] = {
         ["backup", "creation", "imports", "last_manifest", "pulling"], ["moving"],
     ],
     "recall": [
-        ["collector_pause", "errors", "settings", "text"], ["servers"], ["embedding", "postgres"], ["index"],
+        ["collector_pause", "errors", "problems", "settings", "text"], ["servers"], ["embedding", "postgres"],
+        ["index"],
         ["hot_state", "namespaces", "search"],
         ["evaluation"],
     ],

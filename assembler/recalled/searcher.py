@@ -23,6 +23,7 @@ from recall.errors import RecallError
 from recall.index.file_scan import scan
 from recall.index.sqlite.damage import is_marked
 from recall.index.sync import ensure_fresh
+from recall.problems import told_once
 from recall.search.hybrid import SearchResult, search
 from recall.search.standing import ended_entries
 from recall.search.turns import SurroundingTurns, turns_around
@@ -136,12 +137,7 @@ class HomeSearcher:
             found = found_now()
         turns = [hit.source for hit in found.hits if hit.layer == "sessions"]
         around = turns_around(self._home, turns, audience=audience) if turns else SurroundingTurns()
-        degraded = (
-            *self._lasting,
-            *self._current,
-            *found.degraded,
-            *filter(None, [around.problem]),
-        )
+        degraded = told_once((*self._lasting, *self._current, *found.degraded, *filter(None, [around.problem])))
         archive = "archive" in layers
         ended = ended_entries(self._home) if archive else ()
         return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended, relevant=found.relevant)

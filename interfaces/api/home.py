@@ -160,6 +160,7 @@ class AgentHome:
         from dataclasses import replace
 
         from recall.index.sync import ensure_fresh
+        from recall.problems import told_once
         from recall.search.hybrid import SearchResult, search
         from recall.settings import RecallSettings
 
@@ -178,7 +179,7 @@ class AgentHome:
             duplicates="collapse", unit=unit,
         )  # fmt: skip
         hits = [hit for hit in found.hits if _has_tags(hit.text, tags)][:k] if tags else found.hits
-        return replace(found, hits=tuple(hits), degraded=tuple(dict.fromkeys((*fresh.degraded, *found.degraded))))
+        return replace(found, hits=tuple(hits), degraded=told_once((*fresh.degraded, *found.degraded)))
 
     def tagged(self, tags: Sequence[str], *, audience: str = "owner") -> list[Entry]:
         """Return the live entries of memory that have all of *tags*, newest first. Case does not matter."""

@@ -118,6 +118,7 @@ def search(
     standard error and in "degraded".
     """
     from recall.index.sync import ensure_fresh
+    from recall.problems import told_once
     from recall.search.hybrid import search as find
     from recall.settings import RecallSettings
 
@@ -134,7 +135,7 @@ def search(
         home, query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode, audience=audience,
         now=invocation.moment, duplicates=duplicates, unit=unit,
     )  # fmt: skip
-    degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
+    degraded = list(told_once((*fresh.degraded, *result.degraded)))
     for problem in degraded:
         invocation.warn(problem)
     data = search_answer(result, degraded)

@@ -73,3 +73,13 @@ def test_the_status_counts_passages_without_a_vector(run: Run) -> None:
     abandoned = data(run("migrate", "sqlite", "--abandon", "--json"))
     index = data(run("status", "--json"))["index"]
     assert (index["store"], index["pending"]) == ("sqlite", abandoned["passages"])
+
+
+def test_a_search_without_the_server_says_so_once(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("migrate", "postgresql").exit_code == 0
+    monkeypatch.setenv(DATABASE_VARIABLE, "")
+    searched = CliRunner().invoke(cli, ["search", "falcon", "--home", str(home.root)])
+    assert (searched.exit_code, searched.stdout) == (0, "nothing found\n")
+    assert searched.stderr.count("no database is named") == 1
+    asked = CliRunner().invoke(cli, ["prompt", "--message", "falcon", "--home", str(home.root)])
+    assert asked.stderr.count("no database is named") == 1
