@@ -31,7 +31,7 @@ from .surroundings import surroundings
 if TYPE_CHECKING:
     from distill.summary.composition import Models
 
-__all__ = ["Invocation", "home_command", "homes_command", "options"]
+__all__ = ["Invocation", "home_command", "homes_command", "options", "options_without_home"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,17 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(home_option: str | None, as_json: bool, moment: datetime, **arguments: Any) -> Any:
         return function(Invocation(home_option=home_option, as_json=as_json, moment=moment), **arguments)
+
+    return wrapped
+
+
+def options_without_home(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that works on no home ``--json`` and ``--now``, and pass them as its first argument."""
+
+    @_json_and_now
+    @functools.wraps(function)
+    def wrapped(as_json: bool, moment: datetime, **arguments: Any) -> Any:
+        return function(Invocation(home_option=None, as_json=as_json, moment=moment), **arguments)
 
     return wrapped
 

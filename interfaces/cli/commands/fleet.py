@@ -18,7 +18,7 @@ from agent_home.visible import visible, visible_line
 from ...counts import counted
 from ..command import Command, Group
 from ..exit_codes import FINDINGS
-from ..invocation import Invocation, options
+from ..invocation import Invocation, options, options_without_home
 from ..surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def fleet() -> None:
     "--lease-seconds", type=click.FloatRange(min=2), default=30.0, show_default=True, metavar="N",
     help="Time after which a lost host is replaced.",
 )  # fmt: skip
-@options
+@options_without_home
 def join(invocation: Invocation, folder: Path, name: str, address: str, capacity: float, lease_seconds: float) -> None:
     """Make DIR the folder of a host's homes.
 
@@ -92,7 +92,7 @@ def join(invocation: Invocation, folder: Path, name: str, address: str, capacity
               help="Time between two looks at the registry.")  # fmt: skip
 @click.option("--drain-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True, metavar="N",
               help="Longest time that a move waits for what runs.")  # fmt: skip
-@options
+@options_without_home
 def host(invocation: Invocation, folder: Path, poll_seconds: float, drain_seconds: float) -> None:
     """Run the host of DIR: keep its session, take homes over and hand them over.
 
@@ -125,7 +125,7 @@ def host(invocation: Invocation, folder: Path, poll_seconds: float, drain_second
 @_FOLDER
 @click.option("--once", is_flag=True, help="End when no run waits for a home of this host.")
 @click.option("--concurrency", type=click.IntRange(min=1, max=64), default=1, show_default=True, help="Runs at once.")
-@options
+@options_without_home
 def worker(invocation: Invocation, folder: Path, once: bool, concurrency: int) -> None:
     """Run queued nightly maintenance of the homes on this host.
 
@@ -148,7 +148,7 @@ def worker(invocation: Invocation, folder: Path, once: bool, concurrency: int) -
 
 @fleet.command("nightly", cls=Command, examples=(("Queue tonight's runs, from cron", "memory fleet nightly"),))
 @click.argument("names", nargs=-1, metavar="[HOME]...")
-@options
+@options_without_home
 def nightly(invocation: Invocation, names: tuple[str, ...]) -> None:
     """Queue a nightly run of every home, or of those named.
 
@@ -208,7 +208,7 @@ def add(invocation: Invocation, name: str, remote: str, folder: Path | None, ado
 
 @fleet.command("remove", cls=Command, examples=(("Make it a home of its own again", "memory fleet remove ada"),))
 @click.argument("name", metavar="HOME")
-@options
+@options_without_home
 def remove(invocation: Invocation, name: str) -> None:
     """Take a home out of the fleet. It stays where it is, and is a home of its own then."""
     from interfaces.fleet.membership import remove_home
@@ -226,7 +226,7 @@ def remove(invocation: Invocation, name: str) -> None:
 @click.option("--to", required=True, metavar="HOST", help="The host that shall have it.")
 @click.option("--wait-seconds", type=click.FloatRange(min=0), default=120.0, show_default=True, metavar="N",
               help="Time to wait for the end of the move.")  # fmt: skip
-@options
+@options_without_home
 @click.pass_context
 def move(context: click.Context, invocation: Invocation, name: str, to: str, wait_seconds: float) -> None:
     """Move a home to another host, without loss.
@@ -250,7 +250,7 @@ def move(context: click.Context, invocation: Invocation, name: str, to: str, wai
 
 @fleet.command("rebalance", cls=Command, examples=(("See what would move", "memory fleet rebalance --dry-run"),))
 @click.option("--dry-run", is_flag=True, help="Print the moves, and move nothing.")
-@options
+@options_without_home
 def rebalance(invocation: Invocation, dry_run: bool) -> None:
     """Bring every home to its place among the hosts that live now.
 
@@ -278,7 +278,7 @@ def rebalance(invocation: Invocation, dry_run: bool) -> None:
 )
 @click.argument("name", metavar="HOST")
 @click.option("--undo", is_flag=True, help="Let it take homes again.")
-@options
+@options_without_home
 def drain(invocation: Invocation, name: str, undo: bool) -> None:
     """Let a host hand all its homes over, and take none."""
     from interfaces.fleet.moves import drain_host
@@ -290,7 +290,7 @@ def drain(invocation: Invocation, name: str, undo: bool) -> None:
 
 
 @fleet.command("status", cls=Command, examples=(("As JSON, for monitoring", "memory fleet status --json"),))
-@options
+@options_without_home
 @click.pass_context
 def status(context: click.Context, invocation: Invocation) -> None:
     """Show hosts, homes, leases and the queue of nightly runs.

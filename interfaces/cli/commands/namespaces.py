@@ -21,7 +21,7 @@ from ...answers import (
 from ...counts import counted
 from ..command import Command, Group
 from ..exit_codes import FINDINGS
-from ..invocation import Invocation, options
+from ..invocation import Invocation, options_without_home
 
 if TYPE_CHECKING:
     from distill.namespaces.schedule import DueRun
@@ -60,7 +60,7 @@ def namespaces() -> None:
 @click.option("--prefix", default="", metavar="TEXT", help="Only names that begin so.")
 @click.option("--after", default="", metavar="NAME", help="Only names behind this one, for the next page.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Most names.")
-@options
+@options_without_home
 def list_(invocation: Invocation, prefix: str, after: str, limit: int) -> None:
     """List namespaces by name."""
     from recall.namespaces.registry import namespace_names
@@ -76,7 +76,7 @@ def list_(invocation: Invocation, prefix: str, after: str, limit: int) -> None:
     "stats", cls=Command, examples=(("Count what one holds", "memory namespaces stats multi-agent-prod"),)
 )
 @_NAME
-@options
+@options_without_home
 def stats(invocation: Invocation, name: str) -> None:
     """Count what a namespace holds."""
     counts = _opened(name).stats(now=invocation.moment)
@@ -98,7 +98,7 @@ def stats(invocation: Invocation, name: str) -> None:
     "--budget", type=click.IntRange(1), default=2000, show_default=True, metavar="TOKENS", help="Most tokens of text."
 )
 @click.option("--text", "as_text", is_flag=True, help="Print the text that a prompt gets.")
-@options
+@options_without_home
 def retrieve(invocation: Invocation, name: str, query: str, limit: int, budget: int, *, as_text: bool) -> None:
     """Print the memories that answer QUERY, with their numbers and relevance."""
     namespace = _opened(name)
@@ -123,7 +123,7 @@ def retrieve(invocation: Invocation, name: str, query: str, limit: int, budget: 
 )
 @click.argument("name", metavar="[NAME]", default="")
 @click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Most namespaces of one run.")
-@options
+@options_without_home
 @click.pass_context
 def process(context: click.Context, invocation: Invocation, name: str, most: int) -> None:
     """Turn new messages into memories, and do promotions that are due.
@@ -155,7 +155,7 @@ def process(context: click.Context, invocation: Invocation, name: str, most: int
 )
 @_NAME
 @click.option("--if-due", is_flag=True, help="Only if the time of its next promotion has come.")
-@options
+@options_without_home
 def promote(invocation: Invocation, name: str, if_due: bool) -> None:
     """Promote memories that are important, mentioned often and recent, and merge related ones."""
     done = _opened(name).promote(if_due=if_due, now=invocation.moment)
@@ -178,7 +178,7 @@ def promote(invocation: Invocation, name: str, if_due: bool) -> None:
 @_NAME
 @click.argument("reader", metavar="READER")
 @click.option("--stop", is_flag=True, help="Take the permission back.")
-@options
+@options_without_home
 def share(invocation: Invocation, name: str, reader: str, stop: bool) -> None:
     """Let the namespace READER read the memories of NAME.
 
@@ -198,7 +198,7 @@ def share(invocation: Invocation, name: str, reader: str, stop: bool) -> None:
 )
 @_NAME
 @click.argument("memory", metavar="MEMORY", type=click.IntRange(1, 2**63 - 1))
-@options
+@options_without_home
 def split(invocation: Invocation, name: str, memory: int) -> None:
     """Take the merged memory MEMORY apart. Its parts stay apart."""
     parts = _opened(name).split(memory)
@@ -221,7 +221,7 @@ def split(invocation: Invocation, name: str, memory: int) -> None:
 @click.option("--memory", type=click.IntRange(1, 2**63 - 1), metavar="N", help="One memory.")
 @click.option("--everything", is_flag=True, help="The namespace itself, with its shares.")
 @click.option("--apply", "do_it", is_flag=True, help="Do it (default: only count).")
-@options
+@options_without_home
 @click.pass_context
 def forget(
     context: click.Context,

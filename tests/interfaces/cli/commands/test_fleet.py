@@ -125,3 +125,9 @@ def test_the_service_of_a_fleet_needs_an_address_and_a_host(memory: Any, tmp_pat
     assert (found.exit_code, "--fleet needs --http" in found.stderr) == (2, True)
     found = CliRunner().invoke(cli, ["serve", "--fleet", str(tmp_path), "--http", "127.0.0.1:0"])
     assert (found.exit_code, "is not the folder of a host" in found.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("words", [["fleet", "status"], ["fleet", "drain", "one"], ["namespaces", "list"]])
+def test_commands_that_work_on_no_home_take_none(words: list[str], home: Home) -> None:
+    found = CliRunner().invoke(cli, [*words, "--home", str(home.root)])
+    assert (found.exit_code, "No such option" in found.stderr or "no such option" in found.stderr) == (2, True)
