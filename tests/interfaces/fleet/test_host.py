@@ -61,17 +61,6 @@ def test_a_home_moves_with_its_last_write_and_comes_back(fleet: Fleet, home: Hom
         move(fleet.registry, "ada", "three")
 
 
-def test_a_name_that_is_taken_leaves_the_home_as_it_was(fleet: Fleet, home: Home, tmp_path: Path) -> None:
-    one = fleet.host("one")
-    adopt_home(fleet.registry, "ada", bare(tmp_path / "other.git"))
-    with pytest.raises(NotMovable, match="Choose another name"):
-        fleet.add("ada", home, one)
-    AgentHome(home).remember(FACT)
-    remote = fleet.add("bob", home, one)
-    fleet.await_holder("bob", "one")
-    assert FACT in on_remote(remote, MEMORY)
-
-
 def test_what_runs_is_finished_before_a_home_moves(fleet: Fleet, home: Home) -> None:
     one = fleet.host("one")
     fleet.add("ada", home, one)
