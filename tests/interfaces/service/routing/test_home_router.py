@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,14 +156,14 @@ def test_a_host_that_hangs_keeps_no_other_home_from_being_served(doors: Doors, m
     with socket.create_server(("127.0.0.1", 0), backlog=100) as hanging:
         gone = AtHost(host="two", address=f"http://127.0.0.1:{hanging.getsockname()[1]}")
         monkeypatch.setattr(first, "find", lambda name: gone if name == "bob" else find(name))
-        threads = [threading.Thread(target=remember, args=(doors.urls[0], {}, "x", "/homes/bob")) for _ in range(42)]
-        for thread in threads:
-            thread.start()
-        for _ in threads:
-            hanging.accept()[0].detach()  # taken, and never answered
-        answer = httpx.get(
-            f"{doors.urls[0]}/homes/ada/memory/search?query=x", headers=doors.auth, trust_env=False, timeout=20
-        )
+        with ThreadPoolExecutor(42) as pool, ExitStack() as taken:
+            waiting = [pool.submit(remember, doors.urls[0], {}, "x", "/homes/bob") for _ in range(42)]
+            for _ in waiting:
+                taken.enter_context(hanging.accept()[0])  # taken, and never answered
+            answer = httpx.get(
+                f"{doors.urls[0]}/homes/ada/memory/search?query=x", headers=doors.auth, trust_env=False, timeout=20
+            )
+        assert {one.result().status_code for one in waiting} == {503}
         assert answer.status_code == 200
 
 
