@@ -210,14 +210,21 @@ def add(invocation: Invocation, name: str, remote: str, folder: Path | None, ado
 @click.argument("name", metavar="HOME")
 @options_without_home
 def remove(invocation: Invocation, name: str) -> None:
-    """Take a home out of the fleet. It stays where it is, and is a home of its own then."""
+    """Take a home out of the fleet. It stays where it is, and is a home of its own then.
+
+    A home that no host has at the time is in its git repository alone. No copy of it can be written.
+    """
     from interfaces.fleet.membership import remove_home
     from interfaces.fleet.queue import drop_runs
 
     with _registry() as registry:
         holder = remove_home(registry, name)
     drop_runs(_address(), name)
-    said = f"{name} stays on {holder} as a home of its own" if holder else f"{name} is in its git repository alone"
+    alone = (
+        f"no host had {name}, so it is in its git repository alone. To make it a home of its own, bring it back with"
+    )
+    back = f"{alone} `memory fleet add {name} --remote URL --adopt`, and remove it when a host has it"
+    said = f"{name} stays on {holder} as a home of its own" if holder else back
     invocation.show({"home": name, "host": holder}, [said])
 
 

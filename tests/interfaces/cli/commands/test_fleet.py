@@ -100,6 +100,13 @@ def test_what_cannot_be_done_is_named(memory: Any, home: Home, tmp_path: Path, m
     assert "AGENT_HOME_DATABASE_URL" in memory("status", code=8)
 
 
+def test_removing_a_home_without_a_host_says_how_it_comes_back(memory: Any, tmp_path: Path) -> None:
+    memory("join", str(tmp_path / "one"), "--name", "one")
+    memory("add", "ada", "--remote", bare(tmp_path / "ada.git"), "--adopt")
+    found = CliRunner().invoke(cli, ["fleet", "remove", "ada"])
+    assert (found.exit_code, "`memory fleet add ada --remote URL --adopt`" in found.stdout) == (0, True)
+
+
 def test_the_status_is_readable(memory: Any, tmp_path: Path) -> None:
     memory("join", str(tmp_path / "one"), "--name", "one")
     memory("add", "ada", "--remote", bare(tmp_path / "ada.git"), "--adopt")
