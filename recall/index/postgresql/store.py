@@ -51,6 +51,7 @@ class PostgresqlStore:
     def __init__(self, namespace: str, url: str | None = None) -> None:
         self.namespace = namespace
         self.url = database_url() if url is None else url
+        self._read: int | None = None
 
     @contextmanager
     def reading(self, *, searching: bool = True) -> Iterator[PostgresqlReader | None]:
@@ -65,14 +66,24 @@ class PostgresqlStore:
                 require_tables(conn)
                 conn.execute(_BEGIN)
                 generation = live_generation(conn, self.namespace)
+                self._read = None if generation is None else generation.id
                 yield None if generation is None else PostgresqlReader(conn, generation)
         except (ServerUnavailable, NoServer, DatabaseFailed) as error:
             raise IndexUnreadable(f"{error}. Nothing was searched") from error
 
     @contextmanager
     def reading_again(self) -> Iterator[PostgresqlReader | None]:
-        """Hold a state of the live generation in another thread of the same search."""
+        """Hold a state of the live generation in another thread of the same search.
+
+        Raises:
+            IndexUnreadable: as for :meth:`reading`, or the live generation is another one by now. Its numbers would
+                name other passages.
+        """
+        before = self._read
         with self.reading() as reader:
+            if self._read != before:
+                self._read = before
+                raise IndexUnreadable("the index was built anew during this search. Its hits by vectors are missing")
             yield reader
 
     @contextmanager
