@@ -137,8 +137,10 @@ def _move(home: Home, settings: RecallSettings, target: StoreName, say: Progress
             old, new = (in_file, in_database) if target == "postgresql" else (in_database, in_file)
             state = SyncState(settings=settings, progress=say)
             index_words(new, home, state)
+            _copy_vectors(old, old, lambda *_: None)  # a passage that waits may say the same as one with a vector
             copied = _copy_vectors(old, new, say)
-            make_windows(new)
+            for writer in (old, new):
+                make_windows(writer)
             counts = _counts(old), _counts(new)
             if counts[0] != counts[1]:
                 raise MoveDiffers(*counts)
@@ -230,7 +232,7 @@ def _both(home: Home, namespace: str, settings: RecallSettings) -> Iterator[tupl
 
 
 def _copy_vectors(old: _Movable, new: _Movable, progress: Callable[[str, int, int], None]) -> int:
-    """Copy the vectors of equal texts. Return their number."""
+    """Copy the vectors of equal texts from *old* to passages of *new* without one. Return their number."""
     recorded = old.description()
     if "model" not in recorded:
         return 0

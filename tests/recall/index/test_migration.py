@@ -175,6 +175,17 @@ def test_an_address_with_a_zero_character_moves(filled: Home, say: Say) -> None:
     assert verify(filled, SETTINGS).differences == ()
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["out", "back"])
+def test_a_passage_that_waits_and_says_the_same_as_another_moves(filled: Home, say: Say, *, first: bool) -> None:
+    if not first:
+        move_index(filled, SETTINGS, "postgresql")
+    say("s2", "turn 6 of the falcon tower", "a turn of its own")
+    sync(filled, SETTINGS, None)
+    done = move_index(filled, SETTINGS, "postgresql" if first else "sqlite")
+    assert (done.counts.passages, done.counts.vectors) == (42, 41)
+    assert verify(filled, SETTINGS).differences == ()
+
+
 def test_counting_waits_for_no_writer(filled: Home) -> None:
     moved = move_index(filled, SETTINGS, "postgresql")
     with PostgresqlStore(moved.namespace).writing(1.0):
