@@ -15,7 +15,7 @@ from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.postgres.connections import connection
 from recall.servers import database_url, without_password
 
-__all__ = ["IndexPlace", "StoresReport", "report_stores"]
+__all__ = ["IndexPlace", "StoresReport", "report_stores", "require_database"]
 
 #: Seconds that a server has to answer.
 _PATIENCE_S = 5.0
@@ -62,6 +62,16 @@ def report_stores(home: Home, *, count: bool = False) -> StoresReport:
     problems += [redis.problem] if redis.problem else []
     hot = f"Redis at {redis.address}" if redis.address else f"a file, {home.machine / 'hot-state.db'}"
     return StoresReport(index=place, hot_state=hot, problems=tuple(problems))
+
+
+def require_database() -> None:
+    """Ask the database once.
+
+    Raises:
+        ServerUnavailable, NoServer, DatabaseFailed: it does not answer.
+    """
+    with connection(database_url(), limit_s=_PATIENCE_S) as conn:
+        conn.execute("SELECT 1")
 
 
 def _in_file(home: Home, problems: list[str]) -> IndexPlace:

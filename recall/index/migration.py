@@ -134,7 +134,6 @@ def _move(home: Home, settings: RecallSettings, target: StoreName, say: Progress
         if chosen_namespace(home) != namespace:
             return None
         namespace = namespace or moving_namespace(home) or uuid.uuid4().hex
-        set_moving(home, namespace)
         with _both(home, namespace, settings) as (in_file, in_database):
             old, new = (in_file, in_database) if target == "postgresql" else (in_database, in_file)
             counts, copied = _fill(home, settings, old, new, say)
@@ -234,6 +233,7 @@ def _both(home: Home, namespace: str, settings: RecallSettings) -> Iterator[tupl
             with in_file.transaction():
                 in_file.describe({**signature, own_index.MARK: own_index.own_token(home) or own_index.new_token(home)})
         with PostgresqlStore(namespace).writing(settings.sync_timeout_s) as remote:
+            set_moving(home, namespace)  # not before the server answered, because the record is for its rows
             live = live_generation(remote, namespace)
             if live is not None:
                 in_database = PostgresqlWriter(remote, live.id)

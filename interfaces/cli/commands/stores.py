@@ -95,7 +95,7 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool
     from recall.index.migration import STORES, abandon_database, move_index
     from recall.settings import RecallSettings
 
-    from ...doctor.store_report import report_stores
+    from ...doctor.store_report import report_stores, require_database
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
@@ -111,6 +111,8 @@ def migrate(invocation: Invocation, target: str, *, dry_run: bool, abandon: bool
         counts = report.index.counts
         moved = counted(counts.passages, "passage", "passages") if counts else "no passages"
         same = report.index.store == target
+        if not same:
+            require_database()
         line = (
             f"the index is in {target} already" if same else f"would move {moved} from {report.index.store} to {target}"
         )

@@ -120,6 +120,7 @@ def test_without_the_server_the_index_stays(filled: Home, tmp_path: Path, monkey
     with pytest.raises(ServerUnavailable):
         move_index(filled, SETTINGS, "postgresql")
     assert sources(filled)
+    assert moving_namespace(filled) == ""
 
 
 def test_two_moves_at_once_end_in_one_namespace(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
