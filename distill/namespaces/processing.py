@@ -222,7 +222,7 @@ def _session_and_place(exchange: LoggedExchange) -> tuple[str, int]:
 
 def _said_later(stored: NamespaceMemory, memory: NewMemory) -> bool:
     """Return whether a stored memory was said after *memory*, whose exchange is read late or once more."""
-    return (stored.said, max(stored.messages)) > (memory.said, max(memory.messages))
+    return (stored.said, max(stored.messages, default=0)) > (memory.said, max(memory.messages, default=0))
 
 
 def _relation(memory: NewMemory, stored: NamespaceMemory, *, is_later: bool) -> Relation:

@@ -50,6 +50,8 @@ __all__ = [
 
 StoreName = Literal["sqlite", "postgresql"]
 STORES: tuple[StoreName, ...] = get_args(StoreName)
+#: How often both sides are brought up to the files before they must agree.
+_TRIES = 3
 #: Passages whose vectors are copied in one transaction.
 _BATCH = 1_000
 
@@ -132,22 +134,37 @@ def _move(home: Home, settings: RecallSettings, target: StoreName, say: Progress
         if chosen_namespace(home) != namespace:
             return None
         namespace = namespace or moving_namespace(home) or uuid.uuid4().hex
-        set_moving(home, namespace)
         with _both(home, namespace, settings) as (in_file, in_database):
             old, new = (in_file, in_database) if target == "postgresql" else (in_database, in_file)
-            state = SyncState(settings=settings, progress=say)
-            index_words(new, home, state)
-            copied = _copy_vectors(old, new, say)
-            make_windows(new)
-            counts = _counts(old), _counts(new)
-            if counts[0] != counts[1]:
-                raise MoveDiffers(*counts)
+            counts, copied = _fill(home, settings, old, new, say)
             choose_namespace(home, namespace if target == "postgresql" else "")
         _remove_left(home, settings, target)
     return IndexMove(
-        source=source, target=target, namespace=namespace, counts=counts[1], copied=copied,
+        source=source, target=target, namespace=namespace, counts=counts, copied=copied,
         seconds=time.perf_counter() - start,
     )  # fmt: skip
+
+
+def _fill(home: Home, settings: RecallSettings, old: _Movable, new: _Movable, say: Progress) -> tuple[IndexCounts, int]:
+    """Fill *new* from the files and from the vectors of *old*. Return the counts of both, and the number of copies.
+
+    People and agents write files meanwhile, so both are brought up to them until they agree.
+
+    Raises:
+        MoveDiffers: they do not.
+    """
+    copied = 0
+    for _ in range(_TRIES):
+        for writer in (new, old):
+            index_words(writer, home, SyncState(settings=settings, progress=say))
+        _copy_vectors(old, old, lambda *_: None)  # a passage that waits may say the same as one with a vector
+        copied += _copy_vectors(old, new, say)
+        for writer in (old, new):
+            make_windows(writer)
+        counts = _counts(old), _counts(new)
+        if counts[0] == counts[1]:
+            return counts[1], copied
+    raise MoveDiffers(*counts)
 
 
 def _remove_left(home: Home, settings: RecallSettings, store: StoreName) -> None:
@@ -216,6 +233,7 @@ def _both(home: Home, namespace: str, settings: RecallSettings) -> Iterator[tupl
             with in_file.transaction():
                 in_file.describe({**signature, own_index.MARK: own_index.own_token(home) or own_index.new_token(home)})
         with PostgresqlStore(namespace).writing(settings.sync_timeout_s) as remote:
+            set_moving(home, namespace)  # not before the server answered, because the record is for its rows
             live = live_generation(remote, namespace)
             if live is not None:
                 in_database = PostgresqlWriter(remote, live.id)
@@ -230,7 +248,7 @@ def _both(home: Home, namespace: str, settings: RecallSettings) -> Iterator[tupl
 
 
 def _copy_vectors(old: _Movable, new: _Movable, progress: Callable[[str, int, int], None]) -> int:
-    """Copy the vectors of equal texts. Return their number."""
+    """Copy the vectors of equal texts from *old* to passages of *new* without one. Return their number."""
     recorded = old.description()
     if "model" not in recorded:
         return 0

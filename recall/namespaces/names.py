@@ -18,6 +18,12 @@ __all__ = ["appearance", "checked_name"]
 _MOST_CHARS = 128
 #: Signs besides letters, digits and their marks. A slash would end the name in an address.
 _SIGNS = frozenset("-._:@+")
+#: Letters of Cherokee, Lisu and Coptic that look like Latin ones. The guard reads no text in these scripts.
+_LETTERS = {
+    **dict(zip("ᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏒᏔᏕᏙᏚᏞᏟᏢᏦᏴᎥᎩ", "DRTAJEWMHGZRWSVSLCPKBiy", strict=True)),
+    **dict(zip("ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPdDTGKJCZFMNLSRVHWXYAEIOU", strict=True)),
+    **dict(zip("ⲀⲂⲈⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲟⲣⲥ", "ABEHIKMNOPCTYXopc", strict=True)),
+}
 
 
 def checked_name(name: str) -> str:
@@ -43,12 +49,18 @@ def checked_name(name: str) -> str:
 
 
 def appearance(name: str) -> str:
-    """Return *name* with Latin letters in place of letters that look like them.
+    """Return *name* with Latin letters and digits in place of those of other scripts that look like them.
 
     >>> appearance("prod") == appearance("pr\u043ed"), appearance("prod") == appearance("Prod")
     (True, False)
     """
-    return "".join(skeleton(char) if is_lookalike(char) else char for char in name)
+    return unicodedata.normalize("NFC", "".join(map(_latin, unicodedata.normalize("NFD", name))))
+
+
+def _latin(char: str) -> str:
+    if is_lookalike(char):
+        return skeleton(char)
+    return _LETTERS.get(char) or (str(unicodedata.decimal(char)) if char.isdecimal() else char)
 
 
 def _is_plain(char: str) -> bool:

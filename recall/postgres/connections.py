@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 __all__ = [
+    "MOST_CONNECTIONS",
     "Connection",
     "DatabaseFailed",
     "OwnConnection",

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS agent_home_migrations(
     PRIMARY KEY (component, number)
 )
 """
+_HAS_TABLE = "SELECT to_regclass('agent_home_migrations') IS NOT NULL"
 _APPLIED = "SELECT coalesce(max(number), 0) FROM agent_home_migrations WHERE component = %s"
 #: Components whose tables this process knows to be current, by process and database.
 _CURRENT: set[tuple[int, str, str]] = set()
@@ -41,7 +42,7 @@ class DatabaseTooNew(DatabaseFailed):
 def migrate(conn: Connection, component: str, migrations: Sequence[LiteralString]) -> None:
     """Apply those of *migrations* that the database of *conn* lacks, in order, and commit.
 
-    A process looks only once for each database.
+    A process looks only once for each database. Where none lacks, a role needs no right to make tables.
 
     Raises:
         DatabaseTooNew: the database has more migrations than these.
@@ -50,14 +51,29 @@ def migrate(conn: Connection, component: str, migrations: Sequence[LiteralString
     if key in _CURRENT:
         return
     with conn.transaction():
-        conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK_KEY,))
-        conn.execute(_TABLE)
-        found = conn.execute(_APPLIED, (component,)).fetchone()
-        done = int(found[0]) if found else 0
-        if done > len(migrations):
-            raise DatabaseTooNew(component, done, len(migrations))
-        for number, statements in enumerate(migrations[done:], done + 1):
-            conn.execute(statements)
-            conn.execute("INSERT INTO agent_home_migrations(component, number) VALUES(%s, %s)", (component, number))
+        if conn.execute(_HAS_TABLE).fetchone() != (True,) or _applied(conn, component, migrations) < len(migrations):
+            _apply_missing(conn, component, migrations)
     conn.commit()
     _CURRENT.add(key)
+
+
+def _apply_missing(conn: Connection, component: str, migrations: Sequence[LiteralString]) -> None:
+    conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK_KEY,))
+    conn.execute(_TABLE)
+    done = _applied(conn, component, migrations)
+    for number, statements in enumerate(migrations[done:], done + 1):
+        conn.execute(statements)
+        conn.execute("INSERT INTO agent_home_migrations(component, number) VALUES(%s, %s)", (component, number))
+
+
+def _applied(conn: Connection, component: str, migrations: Sequence[LiteralString]) -> int:
+    """Return how many of *migrations* the database has.
+
+    Raises:
+        DatabaseTooNew: it has more.
+    """
+    found = conn.execute(_APPLIED, (component,)).fetchone()
+    done = int(found[0]) if found else 0
+    if done > len(migrations):
+        raise DatabaseTooNew(component, done, len(migrations))
+    return done

@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import LiteralString
 
 from agent_home.errors import HomeError
 from agent_home.waiting import shortened
 
 from ...errors import RecallError
-from ...postgres.connections import Connection, DatabaseFailed, connection
+from ...postgres.connections import MOST_CONNECTIONS, Connection, DatabaseFailed, connection
 from ...servers import NoServer, ServerUnavailable, database_url
 from ..reader import IndexUnreadable
 from .reader import Generation, PostgresqlReader
@@ -28,6 +29,11 @@ _LOCK_CLASS = 0x61676869
 _POLL_S = 0.05
 #: Seconds that a server has for all questions of one search. Its deadlines are shorter.
 _READING_S = 8.0
+#: Searches of a process at once. Each has two connections, and none may wait for one that waits for the same.
+_MOST_READERS = MOST_CONNECTIONS // 2
+_TURNS = BoundedSemaphore(_MOST_READERS)
+#: Seconds that a search waits for its turn.
+_TURN_S = 8.0
 _BEGIN: LiteralString = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off"
 _LIVE: LiteralString = """
 SELECT id, version, passages, text_words, all_words, filled_files FROM index_generations WHERE namespace = %s AND live
@@ -51,6 +57,7 @@ class PostgresqlStore:
     def __init__(self, namespace: str, url: str | None = None) -> None:
         self.namespace = namespace
         self.url = database_url() if url is None else url
+        self._read: int | None = None
 
     @contextmanager
     def reading(self, *, searching: bool = True) -> Iterator[PostgresqlReader | None]:
@@ -60,19 +67,39 @@ class PostgresqlStore:
             IndexUnreadable: the server does not answer, or answers with an error.
         """
         del searching  # nothing of a server is kept in memory
+        if not _TURNS.acquire(timeout=_TURN_S):
+            raise IndexUnreadable(f"{_MOST_READERS} searches of this process are not done yet. Nothing was searched")
+        try:
+            with self._reading() as reader:
+                yield reader
+        finally:
+            _TURNS.release()
+
+    @contextmanager
+    def _reading(self) -> Iterator[PostgresqlReader | None]:
         try:
             with connection(self.url, limit_s=_READING_S) as conn:
                 require_tables(conn)
                 conn.execute(_BEGIN)
                 generation = live_generation(conn, self.namespace)
+                self._read = None if generation is None else generation.id
                 yield None if generation is None else PostgresqlReader(conn, generation)
         except (ServerUnavailable, NoServer, DatabaseFailed) as error:
             raise IndexUnreadable(f"{error}. Nothing was searched") from error
 
     @contextmanager
     def reading_again(self) -> Iterator[PostgresqlReader | None]:
-        """Hold a state of the live generation in another thread of the same search."""
-        with self.reading() as reader:
+        """Hold a state of the live generation in another thread of the same search.
+
+        Raises:
+            IndexUnreadable: as for :meth:`reading`, or the live generation is another one by now. Its numbers would
+                name other passages.
+        """
+        before = self._read
+        with self._reading() as reader:
+            if self._read != before:
+                self._read = before
+                raise IndexUnreadable("the index was built anew during this search. Its hits by vectors are missing")
             yield reader
 
     @contextmanager

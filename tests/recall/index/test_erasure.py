@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
+from psycopg import sql
 
 from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.home import Home
 from recall.index import migration
 from recall.index.erasure import erase, occurrences
+from recall.index.postgresql.erasure import vacuum
+from recall.index.postgresql.store import PostgresqlStore
+from recall.index.postgresql.tables import require_tables
 from recall.index.sqlite import schema
 from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.index.sync import sync
 from recall.index.verify import verify
+from recall.postgres.connections import connection
 from recall.servers import DATABASE_VARIABLE
 from recall.settings import RecallSettings
 
@@ -116,3 +123,13 @@ def test_rows_of_a_killed_move_that_cannot_be_erased_are_named(
     monkeypatch.setenv(DATABASE_VARIABLE, database_url)
     assert erase(indexed, RecallSettings()) == []
     assert moving_namespace(indexed) == ""
+
+
+def test_a_role_that_may_not_vacuum_is_reported(new_database_url: str) -> None:
+    role = f"r{uuid.uuid4().hex}"
+    with connection(new_database_url) as conn:
+        require_tables(conn)
+        conn.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+    assert vacuum(PostgresqlStore("n1", new_database_url)) == []
+    (note,) = vacuum(PostgresqlStore("n1", new_database_url.replace("//postgres", f"//{role}")))
+    assert "permission denied to vacuum" in note

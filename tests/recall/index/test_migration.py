@@ -10,7 +10,7 @@ import pytest
 
 from agent_home.home import Home
 from recall.embedding.embedder import Vector
-from recall.index import migration
+from recall.index import ingest, migration
 from recall.index.migration import MoveDiffers, abandon_database, index_counts, move_index
 from recall.index.postgresql.store import PostgresqlStore, live_generation
 from recall.index.postgresql.writer import PostgresqlWriter
@@ -120,6 +120,7 @@ def test_without_the_server_the_index_stays(filled: Home, tmp_path: Path, monkey
     with pytest.raises(ServerUnavailable):
         move_index(filled, SETTINGS, "postgresql")
     assert sources(filled)
+    assert moving_namespace(filled) == ""
 
 
 def test_two_moves_at_once_end_in_one_namespace(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +173,32 @@ def test_an_address_with_a_zero_character_moves(filled: Home, say: Say) -> None:
     assert move_index(filled, SETTINGS, "postgresql").counts == index_counts(filled)
     assert verify(filled, SETTINGS).differences == ()
     move_index(filled, SETTINGS, "sqlite")
+    assert verify(filled, SETTINGS).differences == ()
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["out", "back"])
+def test_a_passage_that_waits_and_says_the_same_as_another_moves(filled: Home, say: Say, *, first: bool) -> None:
+    if not first:
+        move_index(filled, SETTINGS, "postgresql")
+    say("s2", "turn 6 of the falcon tower", "a turn of its own")
+    sync(filled, SETTINGS, None)
+    done = move_index(filled, SETTINGS, "postgresql" if first else "sqlite")
+    assert (done.counts.passages, done.counts.vectors) == (42, 41)
+    assert verify(filled, SETTINGS).differences == ()
+
+
+def test_files_that_change_during_a_move_are_in_both(filled: Home, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large index takes hours to move, and an agent goes on meanwhile."""
+    said: list[Path] = []
+    sides = ingest.index_words
+
+    def index(writer: object, *arguments: object) -> None:
+        sides(writer, *arguments)  # type: ignore[arg-type]
+        if isinstance(writer, PostgresqlWriter) and len(said) < 2:
+            said.append(say("s2", f"turn {len(said)} of another tower"))
+
+    monkeypatch.setattr(migration, "index_words", index)
+    assert move_index(filled, SETTINGS, "postgresql").counts.passages == 42
     assert verify(filled, SETTINGS).differences == ()
 
 

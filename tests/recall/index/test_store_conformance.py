@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_home.home import Home
+from recall.index.reader import IndexUnreadable
 from recall.index.store import index_store
 from recall.index.store_choice import choose_namespace
 from recall.index.sync import ensure_fresh, sync
@@ -184,6 +185,20 @@ def test_a_search_reads_one_state_while_the_index_is_built_anew(
         assert reader.totals() == before
         assert len(reader.texts([1, 2, 3])) == 3
     assert "Knowledge/birds.md" in {hit[4] for hit in found(library, "kestrel")}
+
+
+def test_a_search_does_not_mix_the_passages_of_two_generations(
+    library: Home, in_database: Callable[[Home], str]
+) -> None:
+    in_database(library)
+    sync(library, SETTINGS, HashingEmbedder())
+    store = index_store(library)
+    with store.reading(), store.reading_again() as again:
+        assert again is not None
+    with store.reading():
+        _change_and_rebuild(library)
+        with pytest.raises(IndexUnreadable, match="built anew"), store.reading_again():
+            pass
 
 
 def _change_and_rebuild(home: Home) -> None:

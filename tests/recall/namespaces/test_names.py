@@ -25,6 +25,15 @@ def test_signs_blanks_and_hidden_characters_make_none(name: str) -> None:
         checked_name(name)
 
 
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [("TEST", "\u13a2\u13ac\u13da\u13a2"), ("Acme", "\ua4eecme"), ("Ox", "\u2c9ex"), ("na\u00efve", "na\u0457ve"),
+     ("a1", "a\u0661")],
+)  # fmt: skip
+def test_other_scripts_accents_and_digits_look_the_same(plain: str, other: str) -> None:
+    assert appearance(checked_name(other)) == appearance(plain)
+
+
 def test_letters_that_look_alike_look_the_same() -> None:
     assert appearance("pr\u043ed") == appearance("prod")
     assert appearance("Prod") != appearance("prod")

@@ -67,6 +67,22 @@ def test_a_newer_database_is_refused(new_database_url: str, monkeypatch: pytest.
             migrate(conn, "things", [FIRST])
 
 
+def test_a_role_that_may_make_no_tables_uses_those_that_are_there(
+    new_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connection(new_database_url) as conn:
+        migrate(conn, "things", [FIRST])
+    monkeypatch.setattr(migrations, "_CURRENT", set())
+    with connection(new_database_url) as conn:
+        conn.execute("SET LOCAL default_transaction_read_only = on; SET LOCAL transaction_read_only = on")
+        migrate(conn, "things", [FIRST])
+        migrations._CURRENT.clear()
+        conn.execute("SET LOCAL transaction_read_only = on")
+        with pytest.raises(psycopg.Error):
+            migrate(conn, "things", [FIRST, SECOND])
+        conn.rollback()
+
+
 def test_a_newer_database_costs_a_prompt_its_passages_alone(
     home: Home, new_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

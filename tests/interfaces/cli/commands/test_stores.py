@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
-from recall.index.store_choice import chosen_namespace
+from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.index.sync import sync
 from recall.postgres.connections import close_pools
 from recall.servers import DATABASE_VARIABLE
@@ -83,3 +83,29 @@ def test_a_search_without_the_server_says_so_once(run: Run, home: Home, monkeypa
     assert searched.stderr.count("no database is named") == 1
     asked = CliRunner().invoke(cli, ["prompt", "--message", "falcon", "--home", str(home.root)])
     assert asked.stderr.count("no database is named") == 1
+
+
+def test_an_index_moves_out_and_back(run: Run) -> None:
+    assert "from sqlite to postgresql" in run("migrate", "postgresql", "--dry-run").stdout
+    assert "moved" in run("migrate", "postgresql").stdout
+    assert "is in postgresql already" in run("migrate", "postgresql").stdout
+    assert "checksum" in run("status", "--count").stdout
+    assert "moved" in run("migrate", "sqlite").stdout
+
+
+@pytest.mark.parametrize("option", [(), ("--dry-run",)], ids=["move", "dry run"])
+def test_a_move_to_a_server_that_does_not_answer_fails_and_leaves_nothing(
+    run: Run, home: Home, tmp_path: Path, option: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for url, said in (
+        ("", "no database is named"),
+        (f"postgresql://ann:secret@/none?host={tmp_path}", "does not answer"),
+        ("postgresql://ann:p@secret@db/none", "is no address"),
+    ):
+        monkeypatch.setenv(DATABASE_VARIABLE, url)
+        result = run("migrate", "postgresql", *option)
+        assert result.exit_code == 8
+        assert said in result.output
+        assert "secret" not in result.output
+        assert moving_namespace(home) == ""
+    close_pools()
