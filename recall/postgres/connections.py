@@ -68,7 +68,7 @@ def connection(url: str, *, limit_s: float = 0.0) -> Iterator[Connection]:
     does not answer. Nothing else ends a wait for a process that is stopped, or for a network that swallows packets.
 
     Raises:
-        NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
+        NoServer: *url* is empty or no address, or the extra ``postgresql`` is not installed.
         ServerUnavailable: the server does not answer, or the connection was lost.
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
@@ -112,7 +112,7 @@ class OwnConnection:
         """Return what *act* returns for the connection.
 
         Raises:
-            NoServer: there is no address, or the client of PostgreSQL is not installed.
+            NoServer: there is no address or a wrong one, or the client of PostgreSQL is not installed.
             ServerUnavailable: the server does not answer, or the connection was lost.
             DatabaseFailed: the server answered with an error.
         """
@@ -242,6 +242,25 @@ def _require_client(url: str) -> None:
         raise NoServer(f"no database is named. Set {DATABASE_VARIABLE}, as in postgresql://user@host/name")
     if not has_client():
         raise NoServer("the client of PostgreSQL is not installed. Run pip install 'agent-home[postgresql]'")
+    if not _is_readable(url):
+        raise NoServer(
+            f"the address in {DATABASE_VARIABLE} cannot be read. Write it like postgresql://user:password@host/name,"
+            " and in the password %40 for @, %2F for /, %3A for : and %25 for %"
+        )
+
+
+def _is_readable(url: str) -> bool:
+    """Return whether *url* is an address as it is meant. The client would show parts of the password in its errors."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return False
+    hosts, ports = str(parts.get("host") or ""), str(parts.get("port") or "")
+    is_split = "@" in hosts and not hosts.startswith(("/", "@"))  # at the first of several
+    return not is_split and all(port.isdecimal() or not port for port in ports.split(","))
 
 
 _LOCK = Lock()

@@ -69,9 +69,7 @@ def test_a_copy_whose_writes_are_published_is_deleted(held: Home, remote: str, t
 
 
 @pytest.mark.parametrize("what", ["an edit", "an ignored file", "a link"])
-def test_a_copy_with_what_a_person_put_there_is_kept_aside(
-    held: Home, remote: str, tmp_path: Path, what: str
-) -> None:
+def test_a_copy_with_what_a_person_put_there_is_kept_aside(held: Home, remote: str, tmp_path: Path, what: str) -> None:
     place = held.root / "drafts.md"
     if what == "an ignored file":
         (held.root / ".gitignore").write_text("drafts.md\n")
