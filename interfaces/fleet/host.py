@@ -13,9 +13,10 @@ from functools import partial
 
 from agent_home.clock import now
 from agent_home.errors import HomeError
+from agent_home.home_location import MANIFEST
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.published import has_pending
-from agent_home.lease.record import Lease
+from agent_home.lease.record import Lease, read_lease
 from agent_home.moving.departure import mark_left, resume
 from agent_home.store.gateway import prepare
 from recall.errors import RecallError
@@ -148,11 +149,13 @@ class _Host:
     def _work_for(self, home: HeldHome, lease: Lease | None, places: Mapping[str, float]) -> Act | None:
         """Return what is to do with a home of this host, if anything."""
         own, options = self.identity, self.options
+        if home.leaving and lease is None and self._is_free(home.id):
+            return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         is_ours = lease is not None and lease.epoch == home.epoch and lease.incarnation == own.incarnation
         if lease is None or not is_ours or lease.state == "left" or not home.arrived:
             return partial(self._arrive, home=home)
         if home.leaving:
-            return partial(set_free, folder=self.folder, identity=own, home=home, drain_s=options.drain_s)
+            return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         goes = home.wanted if home.wanted in places else "" if own.name in places else placed(home.id, places)
         if goes not in {"", own.name}:
             return partial(
@@ -161,6 +164,13 @@ class _Host:
         if lease.state == "draining":
             return partial(self._resume, name=home.id)
         return partial(self._publish, name=home.id) if has_pending(self.folder.home(home.id)) else None
+
+    def _is_free(self, name: str) -> bool:
+        """Return whether the home is one of its own here already, which the registry does not know yet."""
+        with suppress(HomeError):
+            place = self.folder.home(name)
+            return (place.root / MANIFEST).exists() and read_lease(place) is None
+        return False
 
     def _claim(self, registry: Registry, name: str) -> None:
         home = registry.claim(name, self.identity.name, self.identity.incarnation)

@@ -19,6 +19,8 @@ from interfaces.fleet.host import HostOptions, run_host
 from interfaces.fleet.host_folder import HostFolder, HostIdentity, leases_in
 from interfaces.fleet.membership import adopt_home, join, remove_home
 from interfaces.fleet.moves import drain_host, move, plan_rebalance
+from interfaces.fleet.registry import Registry
+from recall.servers import ServerUnavailable
 from tests.fleet import bare, epochs, git, on_remote
 
 from .conftest import Fleet, until
@@ -189,6 +191,27 @@ def test_a_home_that_leaves_the_fleet_is_one_of_its_own(fleet: Fleet, home: Home
         fleet.add_again("ada", held, one, remote)
     adopt_home(fleet.registry, "bob", remote)
     until(lambda: "has the home ada, and not bob" in fleet.registry.homes()[0].problem)
+
+
+def test_a_home_that_leaves_while_the_registry_is_away_leaves_later(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    remove, tries = Registry.remove_home, []
+
+    def away(registry: Registry, name: str) -> None:
+        tries.append(name)
+        if len(tries) == 1:
+            raise ServerUnavailable("PostgreSQL", "", "it stopped")
+        remove(registry, name)
+
+    monkeypatch.setattr(Registry, "remove_home", away)
+    remove_home(fleet.registry, "ada")
+    until(lambda: fleet.registry.homes() == [])
+    assert read_lease(held) is None
+    AgentHome(held).remember(FACT)
 
 
 def test_a_home_whose_remote_is_away_is_tried_again(fleet: Fleet, home: Home) -> None:
