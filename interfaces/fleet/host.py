@@ -32,8 +32,9 @@ from .take_over import clear_copy, take_over
 __all__ = ["HostOptions", "run_host"]
 
 _log = logging.getLogger(__name__)
-#: Homes that come or go at the same time. Each runs some processes of git.
-_AT_ONCE = 3
+#: Homes that come at the same time, and homes that go. Each runs some processes of git. Those that go may wait for what
+#: runs in them, and nothing else must wait for that.
+_AT_ONCE, _LEAVING_AT_ONCE = 3, 16
 #: Seconds for which a host that could not take a home over leaves it to others.
 _AVOIDED_S = 60.0
 #: The longest time between two tries.
@@ -59,10 +60,12 @@ def run_host(folder: HostFolder, url: str, stop: threading.Event, options: HostO
     Raises:
         NotJoined: the folder is not that of a host.
         HostNameTaken: another process is the host of that name.
+        OtherKey: the registry has another machine key than this host.
         RecallError: the registry does not answer at the start.
     """
     with folder.running():
-        shutil.rmtree(folder.leaving, ignore_errors=True)  # what a killed process left
+        for left in (folder.leaving, folder.arriving):  # by a killed process
+            shutil.rmtree(left, ignore_errors=True)
         identity = folder.living_identity()
         while not stop.is_set():
             session = _begun(folder, identity, url, stop)
@@ -90,6 +93,9 @@ def _begun(folder: HostFolder, identity: HostIdentity, url: str, stop: threading
                 raise
             if stop.wait(min(1.0, identity.lease_s / 4)):
                 return None
+        except BaseException:
+            session.end()
+            raise
         else:
             return session
 
@@ -109,12 +115,13 @@ class _Host:
         """Look again and again what is to do, until *stop* or *lost* is set."""
         with (
             ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="home") as pool,
+            ThreadPoolExecutor(max_workers=_LEAVING_AT_ONCE, thread_name_prefix="leaving") as leaving,
             _registry(self.url) as registry,
         ):
             said = False
             while not stop.is_set() and not lost.is_set():
                 try:
-                    self.look(registry, pool)
+                    self.look(registry, pool, leaving)
                     said = False
                 except RecallError as error:
                     _log.log(logging.DEBUG if said else logging.WARNING, "%s", error)
@@ -122,8 +129,11 @@ class _Host:
                 self.options.ready()
                 _wait(self.options.poll_s, stop, lost)
 
-    def look(self, registry: Registry, pool: ThreadPoolExecutor) -> None:
-        """Start what is to do, and leave alone what is under way or has failed a moment ago."""
+    def look(self, registry: Registry, pool: ThreadPoolExecutor, leaving: ThreadPoolExecutor) -> None:
+        """Start what is to do, and leave alone what is under way or has failed a moment ago.
+
+        Homes go in the threads of *leaving*, and everything else is done in those of *pool*.
+        """
         self._busy = {name: future for name, future in self._busy.items() if not future.done()}
         places = registry.places()
         mine = {home.id: home for home in registry.leases_of(self.identity.name, self.identity.incarnation)}
@@ -144,7 +154,8 @@ class _Host:
                 todo[home.id] = partial(self._note_well, name=home.id)
         for name, act in todo.items():
             if name not in self._busy and elapsed() >= self._waits.get(name, (0, 0.0))[1]:
-                self._busy[name] = pool.submit(self._run, name, act)
+                threads = leaving if isinstance(act, partial) and act.func in {hand_over, set_free} else pool
+                self._busy[name] = threads.submit(self._run, name, act)
 
     def _work_for(self, home: HeldHome, lease: Lease | None, places: Mapping[str, float]) -> Act | None:
         """Return what is to do with a home of this host, if anything."""
