@@ -163,8 +163,10 @@ class _Host:
         if home.leaving and lease is None and self._is_free(home.id):
             return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         is_ours = lease is not None and lease.epoch == home.epoch and lease.incarnation == own.incarnation
-        if lease is None or not is_ours or lease.state == "left" or not home.arrived:
+        if lease is None or not is_ours or not home.arrived:
             return partial(self._arrive, home=home)
+        if lease.state == "left":  # it is not written here any more, and the registry was not told
+            return partial(self._give_back, home=home)
         if home.leaving:
             return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         goes = home.wanted if home.wanted in places else "" if own.name in places else placed(home.id, places)
@@ -196,6 +198,10 @@ class _Host:
             self._note_failure(registry, home.id, error, avoid=self.identity.name)
             registry.drop_wish(home.id, self.identity.name)  # a wish that cannot be fulfilled would come back for ever
             registry.release(home.id, self.identity.name, self.identity.incarnation, home.epoch, "did not arrive")
+
+    def _give_back(self, registry: Registry, home: HeldHome) -> None:
+        """Give the lease back. The host in whose place the home is takes it over with the next epoch, also this one."""
+        registry.release(home.id, self.identity.name, self.identity.incarnation, home.epoch, "not written any more")
 
     def _resume(self, _registry: Registry, name: str) -> None:
         resume(self.folder.home(name))

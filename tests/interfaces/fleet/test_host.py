@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -309,6 +310,29 @@ def test_a_home_arrives_while_another_one_waits_to_leave(
         fleet.await_holder("bob", "one")
         assert time.monotonic() - began < 15  # the other one waits for 20 s
     fleet.await_holder("ada", "two")
+
+
+def test_a_move_goes_on_after_the_registry_was_away_in_the_middle(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    remote = fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    fleet.host("two")
+    release, tries = Registry.release, []
+
+    def away(registry: Registry, *given: Any) -> bool:
+        tries.append(given)
+        if len(tries) == 1:
+            raise ServerUnavailable("PostgreSQL", "", "it stopped")
+        return release(registry, *given)
+
+    monkeypatch.setattr(Registry, "release", away)
+    move(fleet.registry, "ada", "two")
+    fleet.await_holder("ada", "two")
+    until(lambda: not held.root.exists(), "the old copy went")
+    assert epochs(remote) == [(1, "one"), (2, "two")]
+    assert not one.folder.aside.exists()
 
 
 def test_a_home_that_cannot_arrive_leaves_nothing_behind(fleet: Fleet, home: Home) -> None:
