@@ -49,7 +49,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "what a killed git command of ours left, and the mark that such commands run",
         {"path.unlink", "mark.unlink"},
     ),
-    "agent_home.lease.publication": ("a damaged repository to publish from, made again", {"shutil.rmtree"}),
+    "agent_home.lease.publication": ("a damaged repository that states are published from", {"shutil.rmtree"}),
     "agent_home.lease.published": ("the note that something is not published, machine state", {"path.unlink"}),
     "agent_home.moving.arrival": (
         "a home that arrives, in a folder of its own, which gets its name when it is whole",
@@ -90,7 +90,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "git's folders of repositories in a home that is being made",
         {"made.rename", "made.unlink", "shutil.rmtree"},
     ),
-    "interfaces.fleet.host": ("copies of homes that a killed process was deleting", {"shutil.rmtree"}),
+    "interfaces.fleet.host": ("copies of homes that a killed process was deleting or building", {"shutil.rmtree"}),
     "interfaces.fleet.hand_over": ("what a host has published of a home that leaves the fleet", {"shutil.rmtree"}),
     "interfaces.fleet.take_over": (
         "a home that arrived gets its place, and the folder in which it was built goes",

@@ -41,18 +41,19 @@ def write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
     storage.replace(staged, path)
 
 
-def try_write_record(machine: Path, name: str, record: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Write the record *name* where that is possible. Without it, what it would allow waits for a person again.
+def try_write_record(machine: Path, name: str, record: Mapping[str, Any], *, durable: bool = True) -> bool:
+    """Write the record *name* where that is possible, and return whether it was.
 
-    A record that is not *durable* may be lost with the machine's power.
+    Without it, what it would allow waits for a person again. A record that is not *durable* may be lost with the
+    machine's power.
     """
     try:
-        if durable:
-            write_record(machine, name, record)
-        else:
-            storage.write_cache(_path(machine, name), _signed(machine, name, record))
+        if not durable:
+            return storage.write_cache(_path(machine, name), _signed(machine, name, record))
+        write_record(machine, name, record)
     except (MachineKeyUnusable, OSError):
-        return
+        return False
+    return True
 
 
 def moved_record(data: bytes, name: str, *, start: str, machine: Path) -> bytes | None:

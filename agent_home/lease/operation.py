@@ -10,9 +10,10 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import MappingProxyType
 
 from .. import storage
 from ..errors import HomeError, NotHeld
@@ -24,8 +25,8 @@ from .record import Lease, read_lease, require_time
 
 __all__ = ["await_operations", "gate", "operation"]
 
-#: Homes in whose operation the code runs.
-_RUNNING: ContextVar[frozenset[str]] = ContextVar("running", default=frozenset())
+#: Homes in whose operation the code runs, with the lease at its beginning.
+_RUNNING: ContextVar[Mapping[str, Lease | None]] = ContextVar("running", default=MappingProxyType({}))
 _LOCK = "operations.lock"
 _POLL_S = 0.05
 
@@ -44,8 +45,11 @@ def gate(home: Home) -> Iterator[None]:
     if lease is None:
         yield
         return
-    inside = str(home.root) in _RUNNING.get()
-    if not inside:
+    running = _RUNNING.get()
+    inside = str(home.root) in running
+    if inside:
+        _refuse_other(running[str(home.root)], lease)
+    else:
         _refuse_draining(lease)
     require_time(home, lease)
     note_pending(home)
@@ -75,16 +79,16 @@ def operation(home: Home, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
             _refuse_draining(lease)
             require_time(home, lease)
             note_pending(home)
-        token = _RUNNING.set(running | {place})
+        token = _RUNNING.set({**running, place: lease})
         try:
             yield
         except BaseException:
             with suppress(HomeError, OSError):
-                _publish(home, timeout_s)
+                _publish(home, lease, timeout_s)
             raise
         finally:
             _RUNNING.reset(token)
-        _publish(home, timeout_s)
+        _publish(home, lease, timeout_s)
 
 
 def await_operations(home: Home, timeout_s: float) -> bool:
@@ -103,10 +107,11 @@ def await_operations(home: Home, timeout_s: float) -> bool:
         os.close(descriptor)
 
 
-def _publish(home: Home, timeout_s: float) -> None:
+def _publish(home: Home, before: Lease | None, timeout_s: float) -> None:
     with hold(home.lock, timeout_s):
         lease = _lease(home)
         if lease is not None:
+            _refuse_other(before, lease)
             require_time(home, lease)
             publish(home, lease)
 
@@ -135,6 +140,12 @@ def _lease(home: Home) -> Lease | None:
     if lease is None and not os.path.lexists(home.root):
         raise NotHeld(f"{home.root} is not here any more. `memory fleet status` says which host has the home")
     return lease
+
+
+def _refuse_other(before: Lease | None, lease: Lease) -> None:
+    """Refuse an operation that began under another lease: what it has read may not be what is here now."""
+    if before is not None and (before.epoch, before.incarnation) != (lease.epoch, lease.incarnation):
+        raise NotHeld(f"the home {lease.home} was taken over anew while this ran, so this was not stored. Try again")
 
 
 def _refuse_draining(lease: Lease) -> None:

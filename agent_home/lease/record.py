@@ -15,6 +15,7 @@ from .. import storage
 from ..consent.signed_record import read_record, try_write_record, write_record
 from ..errors import NotHeld
 from ..home import Home
+from ..machine_key import key_path
 from .host_clock import boot, elapsed
 
 __all__ = [
@@ -88,8 +89,9 @@ def read_lease(home: Home) -> Lease | None:
     record = read_record(machine, _LEASE)
     if record is None:
         problem = (
-            f"{home.root} is a copy of a home that a fleet serves, or its machine key was changed. To use the copy as a"
-            f" home of its own, remove {machine / f'{_LEASE}.json'}"
+            f"{home.root} is a copy of a home that a fleet serves, or {key_path()} is not the machine key of the fleet."
+            " In the folder of a host, set AGENT_HOME_STATE as its processes do. To use a copy as a home of its own,"
+            f" remove {machine / f'{_LEASE}.json'}"
         )
         raise NotHeld(problem)
     try:
@@ -118,13 +120,12 @@ def read_session(folder: Path) -> HostSession | None:
     return None if record is None else HostSession(**record)
 
 
-def write_session(folder: Path, session: HostSession) -> None:
-    """Write the session of the host. It needs not outlast a power cut, because no session outlasts the machine's end.
+def write_session(folder: Path, session: HostSession) -> bool:
+    """Write the session of the host, and return whether it could be written. Without it, nothing is written.
 
-    Raises:
-        MachineKeyUnusable: nothing can be signed on this machine.
+    It needs not outlast a power cut, because no session outlasts the machine's end.
     """
-    try_write_record(folder, _SESSION, asdict(session), durable=False)
+    return try_write_record(folder, _SESSION, asdict(session), durable=False)
 
 
 def seconds_left(lease: Lease) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -194,10 +194,20 @@ def _read(folder: Path, commit: str) -> FetchedState:
 
 
 def _blob(folder: Path, name: str) -> bytes:
-    (found,) = home_client(folder).objects([name])
-    if found is None:
-        raise HistoryError(f"the remote lacks the object {name}")
-    return found.data
+    (data,) = _blobs(folder, [name])
+    return data
+
+
+def _blobs(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """Yield the contents of the objects *names*, from one process of git.
+
+    Raises:
+        HistoryError: the remote lacks one of them.
+    """
+    for name, found in zip(names, home_client(folder).objects(names), strict=True):
+        if found is None:
+            raise HistoryError(f"the remote lacks the object {name}")
+        yield found.data
 
 
 def _marked(state: FetchedState, lease: Lease, row: EpochRow) -> FetchedState:
@@ -257,11 +267,12 @@ class _Arrival:
 
     def write_state(self) -> None:
         """Write transcripts, outputs, machine state and edits by hand. Records are signed for the new place."""
-        for path, file in self._state.files.items():
-            target = self._target(path)
-            if target is None:
-                continue
-            data = b"".join(_blob(self._state.folder, name) for name in file.parts)
+        wanted = [(path, file, self._target(path)) for path, file in self._state.files.items()]
+        taken = [(path, file, target) for path, file, target in wanted if target is not None]
+        names = [name for _, file, _ in taken for name in file.parts]
+        found = _blobs(self._state.folder, names)
+        for path, file, target in taken:
+            data = b"".join(next(found) for _ in file.parts)
             name = path.removeprefix(_MACHINE)
             if path != name and name in RECORDS:
                 start = self._state.said.machine

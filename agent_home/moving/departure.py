@@ -56,6 +56,8 @@ def entrust(home: Home, lease: Lease) -> None:
             f"{home.root} is a linked work tree, shares project folders, or has git repositories in it, and these stay"
             " on one machine. End the sharing with `memory share --help`, and move the repositories elsewhere"
         )
+    if home_client(home.root).text("rev-parse", "--is-shallow-repository").strip() == "true":
+        raise NotMovable(f"{home.root} is a shallow clone. Run `git fetch --unshallow` there, and add it again")
     with hold(home.lock):
         known = read_lease(home)
         is_lost = known is not None and (known.state, known.home) == ("left", lease.home) and _is_empty(home, lease)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 
 from agent_home.lease.published import lease_folder
-from agent_home.lease.record import forget_lease
+from agent_home.lease.record import forget_lease, read_lease
 from agent_home.lock import hold
 from agent_home.moving.departure import drain, mark_left, resume
 
@@ -39,16 +39,18 @@ def hand_over(
     registry.release(home.id, identity.name, identity.incarnation, home.epoch, why)
 
 
-def set_free(registry: Registry, folder: HostFolder, identity: HostIdentity, home: HeldHome, *, drain_s: float) -> None:
+def set_free(registry: Registry, folder: HostFolder, home: HeldHome, *, drain_s: float) -> None:
     """Make *home* a home of its own, which no fleet serves, in the place where it is.
+
+    It is one before the registry forgets it. No host takes a home that leaves, so a call that was killed is repeated.
 
     Raises:
         HomeError, OSError, RecallError: see :func:`hand_over`.
     """
     place = folder.home(home.id)
-    drain(place, drain_s)
-    registry.release(home.id, identity.name, identity.incarnation, home.epoch, "left the fleet")
+    if read_lease(place) is not None:
+        drain(place, drain_s)
+        with hold(place.lock):
+            forget_lease(place)
+            shutil.rmtree(lease_folder(place), ignore_errors=True)
     registry.remove_home(home.id)
-    with hold(place.lock):
-        forget_lease(place)
-        shutil.rmtree(lease_folder(place), ignore_errors=True)

@@ -13,9 +13,10 @@ from functools import partial
 
 from agent_home.clock import now
 from agent_home.errors import HomeError
+from agent_home.home_location import MANIFEST
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.published import has_pending
-from agent_home.lease.record import Lease
+from agent_home.lease.record import Lease, read_lease
 from agent_home.moving.departure import mark_left, resume
 from agent_home.store.gateway import prepare
 from recall.errors import RecallError
@@ -31,8 +32,9 @@ from .take_over import clear_copy, take_over
 __all__ = ["HostOptions", "run_host"]
 
 _log = logging.getLogger(__name__)
-#: Homes that come or go at the same time. Each runs some processes of git.
-_AT_ONCE = 3
+#: Homes that come at the same time, and homes that go. Each runs some processes of git. Those that go may wait for what
+#: runs in them, and nothing else must wait for that.
+_AT_ONCE, _LEAVING_AT_ONCE = 3, 16
 #: Seconds for which a host that could not take a home over leaves it to others.
 _AVOIDED_S = 60.0
 #: The longest time between two tries.
@@ -58,10 +60,12 @@ def run_host(folder: HostFolder, url: str, stop: threading.Event, options: HostO
     Raises:
         NotJoined: the folder is not that of a host.
         HostNameTaken: another process is the host of that name.
+        OtherKey: the registry has another machine key than this host.
         RecallError: the registry does not answer at the start.
     """
     with folder.running():
-        shutil.rmtree(folder.leaving, ignore_errors=True)  # what a killed process left
+        for left in (folder.leaving, folder.arriving):  # by a killed process
+            shutil.rmtree(left, ignore_errors=True)
         identity = folder.living_identity()
         while not stop.is_set():
             session = _begun(folder, identity, url, stop)
@@ -89,6 +93,9 @@ def _begun(folder: HostFolder, identity: HostIdentity, url: str, stop: threading
                 raise
             if stop.wait(min(1.0, identity.lease_s / 4)):
                 return None
+        except BaseException:
+            session.end()
+            raise
         else:
             return session
 
@@ -108,12 +115,13 @@ class _Host:
         """Look again and again what is to do, until *stop* or *lost* is set."""
         with (
             ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="home") as pool,
+            ThreadPoolExecutor(max_workers=_LEAVING_AT_ONCE, thread_name_prefix="leaving") as leaving,
             _registry(self.url) as registry,
         ):
             said = False
             while not stop.is_set() and not lost.is_set():
                 try:
-                    self.look(registry, pool)
+                    self.look(registry, pool, leaving)
                     said = False
                 except RecallError as error:
                     _log.log(logging.DEBUG if said else logging.WARNING, "%s", error)
@@ -121,8 +129,11 @@ class _Host:
                 self.options.ready()
                 _wait(self.options.poll_s, stop, lost)
 
-    def look(self, registry: Registry, pool: ThreadPoolExecutor) -> None:
-        """Start what is to do, and leave alone what is under way or has failed a moment ago."""
+    def look(self, registry: Registry, pool: ThreadPoolExecutor, leaving: ThreadPoolExecutor) -> None:
+        """Start what is to do, and leave alone what is under way or has failed a moment ago.
+
+        Homes go in the threads of *leaving*, and everything else is done in those of *pool*.
+        """
         self._busy = {name: future for name, future in self._busy.items() if not future.done()}
         places = registry.places()
         mine = {home.id: home for home in registry.leases_of(self.identity.name, self.identity.incarnation)}
@@ -143,16 +154,21 @@ class _Host:
                 todo[home.id] = partial(self._note_well, name=home.id)
         for name, act in todo.items():
             if name not in self._busy and elapsed() >= self._waits.get(name, (0, 0.0))[1]:
-                self._busy[name] = pool.submit(self._run, name, act)
+                threads = leaving if isinstance(act, partial) and act.func in {hand_over, set_free} else pool
+                self._busy[name] = threads.submit(self._run, name, act)
 
     def _work_for(self, home: HeldHome, lease: Lease | None, places: Mapping[str, float]) -> Act | None:
         """Return what is to do with a home of this host, if anything."""
         own, options = self.identity, self.options
+        if home.leaving and lease is None and self._is_free(home.id):
+            return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         is_ours = lease is not None and lease.epoch == home.epoch and lease.incarnation == own.incarnation
-        if lease is None or not is_ours or lease.state == "left" or not home.arrived:
+        if lease is None or not is_ours or not home.arrived:
             return partial(self._arrive, home=home)
+        if lease.state == "left":  # it is not written here any more, and the registry was not told
+            return partial(self._give_back, home=home)
         if home.leaving:
-            return partial(set_free, folder=self.folder, identity=own, home=home, drain_s=options.drain_s)
+            return partial(set_free, folder=self.folder, home=home, drain_s=options.drain_s)
         goes = home.wanted if home.wanted in places else "" if own.name in places else placed(home.id, places)
         if goes not in {"", own.name}:
             return partial(
@@ -161,6 +177,13 @@ class _Host:
         if lease.state == "draining":
             return partial(self._resume, name=home.id)
         return partial(self._publish, name=home.id) if has_pending(self.folder.home(home.id)) else None
+
+    def _is_free(self, name: str) -> bool:
+        """Return whether the home is one of its own here already, which the registry does not know yet."""
+        with suppress(HomeError):
+            place = self.folder.home(name)
+            return (place.root / MANIFEST).exists() and read_lease(place) is None
+        return False
 
     def _claim(self, registry: Registry, name: str) -> None:
         home = registry.claim(name, self.identity.name, self.identity.incarnation)
@@ -175,6 +198,10 @@ class _Host:
             self._note_failure(registry, home.id, error, avoid=self.identity.name)
             registry.drop_wish(home.id, self.identity.name)  # a wish that cannot be fulfilled would come back for ever
             registry.release(home.id, self.identity.name, self.identity.incarnation, home.epoch, "did not arrive")
+
+    def _give_back(self, registry: Registry, home: HeldHome) -> None:
+        """Give the lease back. The host in whose place the home is takes it over with the next epoch, also this one."""
+        registry.release(home.id, self.identity.name, self.identity.incarnation, home.epoch, "not written any more")
 
     def _resume(self, _registry: Registry, name: str) -> None:
         resume(self.folder.home(name))

@@ -70,13 +70,18 @@ class HostFolder:
         """The folder of copies that are being deleted."""
         return self.own / "leaving"
 
+    @property
+    def arriving(self) -> Path:
+        """The folder of homes that are being built."""
+        return self.own / "arriving"
+
     def work(self, home: str) -> Path:
         """Return the folder in which *home* is built when it arrives.
 
         Raises:
             WrongName: see :meth:`home`.
         """
-        return self.own / "arriving" / require_name(home)
+        return self.arriving / require_name(home)
 
     def home(self, name: str) -> Home:
         """Return the home of that name. It may be absent.

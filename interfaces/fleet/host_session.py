@@ -12,8 +12,10 @@ from collections.abc import Mapping
 
 from agent_home.lease.host_clock import boot, elapsed
 from agent_home.lease.record import HostSession, Lease, write_lease, write_session
+from agent_home.machine_key import key_path, machine_key
 from recall.errors import RecallError
 
+from .errors import OtherKey
 from .host_folder import HostFolder, HostIdentity, leases_in
 from .registry import Registry
 
@@ -41,8 +43,12 @@ class KeptSession:
 
         Raises:
             HostNameTaken: another life of a host of that name has a session.
+            OtherKey: the registry has another machine key. One that was made anew gets that of this host.
             RecallError: the registry does not answer.
         """
+        own = machine_key()
+        if self._registry.machine_key(own) != own:
+            raise OtherKey(key_path())
         identity, mine, asked = self._identity, leases_in(self._folder), elapsed()
         self._registry.begin_session(
             identity.name, identity.incarnation, address=identity.address, capacity=identity.capacity,
@@ -101,10 +107,15 @@ class KeptSession:
         self._write(asked + self._identity.lease_s - margin)
 
     def _write(self, until: float) -> None:
-        write_session(
-            self._folder.own,
-            HostSession(host=self._identity.name, incarnation=self._identity.incarnation, boot=boot(), until=until),
+        session = HostSession(
+            host=self._identity.name, incarnation=self._identity.incarnation, boot=boot(), until=until
         )
+        if not write_session(self._folder.own, session):
+            _log.warning(
+                "the session cannot be written into %s, so the homes here cannot be written either. Make room on the"
+                " disk, and let this user write there",
+                self._folder.own,
+            )
 
 
 def _stop_writing(folder: HostFolder, name: str, lease: Lease) -> None:

@@ -53,22 +53,32 @@ def take_over(registry: Registry, folder: HostFolder, identity: HostIdentity, ho
     took: dict[int, str] = {}
     if not _is_here(place, lease):
         _refuse_other(place)
-        work = folder.work(home.id)
-        state = fetch_home(work / "fetched", home.remote)
-        if state is None:
-            raise NothingThere(
-                f"the remote of the home {home.id} has no home. Bring its repository back from a backup, or give the"
-                f" newest copy of the home to the fleet again with `memory fleet add {home.id} --home COPY`"
-            )
-        marked = _shut_out(registry, state, lease)
-        if marked is None:
+        try:
+            arrived = _arrived(registry, folder, place, lease)
+        finally:
+            shutil.rmtree(folder.work(home.id), ignore_errors=True)
+        if arrived is None:
             return False
-        state, lease = marked
-        build_home(work / "building", place.root, state, lease)
-        _put(folder, place, work / "building", state)
-        shutil.rmtree(work, ignore_errors=True)
-        took = state.took
+        lease, took = arrived
     return registry.note_arrived(home.id, identity.name, identity.incarnation, lease.epoch, took)
+
+
+def _arrived(registry: Registry, folder: HostFolder, place: Home, lease: Lease) -> tuple[Lease, dict[int, str]] | None:
+    """Bring the home to its *place*. Return its lease and the states that holders took, or ``None`` without a lease."""
+    work = folder.work(lease.home)
+    state = fetch_home(work / "fetched", lease.remote)
+    if state is None:
+        raise NothingThere(
+            f"the remote of the home {lease.home} has no home. Bring its repository back from a backup, or give the"
+            f" newest copy of the home to the fleet again with `memory fleet add {lease.home} --home COPY`"
+        )
+    marked = _shut_out(registry, state, lease)
+    if marked is None:
+        return None
+    state, lease = marked
+    build_home(work / "building", place.root, state, lease)
+    _put(folder, place, work / "building", state)
+    return lease, state.took
 
 
 def _is_here(place: Home, lease: Lease) -> bool:

@@ -19,12 +19,14 @@ from agent_home.clock import now
 from agent_home.errors import Locked, NotHeld
 from agent_home.lease.host_clock import elapsed
 from agent_home.lease.record import seconds_left
+from recall.errors import RecallError
 
 from ..indexing import index_changes
 from ..nightly_run import maintain
 from .errors import FleetError
 from .host_folder import HostFolder, leases_in
 from .queue import NIGHTLY, defer_again, empty_app, prepare_queue, queue_of
+from .registry import Registry
 
 if TYPE_CHECKING:
     import procrastinate
@@ -171,14 +173,28 @@ class _Worker:
                 await asyncio.to_thread(self._maintain, home)
             except (NotHeld, Locked) as error:
                 _log.warning("%s. The run waits", error)
-                await defer_again(app, home, tries, _ELSEWHERE_S)
+                await self._again(app, home, tries, _ELSEWHERE_S)
             except Exception as error:
                 if tries + 1 >= _MOST_TRIES:
                     raise
                 _log.warning("the home %s: %s", home, " ".join(str(error).split()))
-                await defer_again(app, home, tries + 1, min(_LONGEST_S, _FIRST_S * 4**tries))
+                await self._again(app, home, tries + 1, min(_LONGEST_S, _FIRST_S * 4**tries))
 
         return app
+
+    async def _again(self, app: procrastinate.App, home: str, tries: int, seconds: float) -> None:
+        """Queue the next try, unless the home has left the fleet: nobody would run it."""
+        if await asyncio.to_thread(self._is_in_fleet, home):
+            await defer_again(app, home, tries, seconds)
+
+    def _is_in_fleet(self, home: str) -> bool:
+        registry = Registry(self._url)
+        try:
+            return bool(registry.remote(home))
+        except RecallError:  # it is not known, and the run must not be lost
+            return True
+        finally:
+            registry.close()
 
     def _maintain(self, name: str) -> None:
         """Run the maintenance of a home, and make all vectors that its index lacks, in a thread.

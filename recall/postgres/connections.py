@@ -77,7 +77,7 @@ def connection(url: str, *, limit_s: float = 0.0, silent_s: float = 0.0) -> Iter
     server that stalls then counts as one that does not answer. Nothing else ends a wait for a process that is stopped.
 
     Raises:
-        NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
+        NoServer: *url* is empty or no address, or the extra ``postgresql`` is not installed.
         ServerUnavailable: the server does not answer, or the connection was lost.
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
@@ -125,7 +125,7 @@ class OwnConnection:
         """Return what *act* returns for the connection.
 
         Raises:
-            NoServer: there is no address, or the client of PostgreSQL is not installed.
+            NoServer: there is no address or a wrong one, or the client of PostgreSQL is not installed.
             ServerUnavailable: the server does not answer, or the connection was lost.
             DatabaseFailed: the server answered with an error.
         """
@@ -307,7 +307,7 @@ def _require_client(url: str) -> None:
     if not _is_address(url):
         raise NoServer(
             f"{DATABASE_VARIABLE} is no address of PostgreSQL. Write it as in postgresql://user:password@host/name, "
-            "and signs such as @ / : ? # in the password as in %40"
+            "and in the password %40 for @, %2F for /, %3A for : and %25 for %"
         )
 
 

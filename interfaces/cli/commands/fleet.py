@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import sys
 import threading
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["LogFormatter", "fleet"]
 
+
+class _Number(click.FloatRange):
+    """A number between two limits. Those that count nothing, such as ``nan``, are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return found
+
+
+#: The longest session: a lost host keeps its homes for so long.
+_MOST_LEASE_S = 3600
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 
 
@@ -61,9 +75,9 @@ def fleet() -> None:
 @_FOLDER
 @click.option("--name", required=True, metavar="NAME", help="The name of the host, which no other host has.")
 @click.option("--address", default="", metavar="URL", help="Where other hosts reach `memory serve` on this host.")
-@click.option("--capacity", type=click.FloatRange(min=0.01), default=1.0, show_default=True, help="Share of homes.")
+@click.option("--capacity", type=_Number(min=0.01, max=1000), default=1.0, show_default=True, help="Share of homes.")
 @click.option(
-    "--lease-seconds", type=click.FloatRange(min=2), default=30.0, show_default=True, metavar="N",
+    "--lease-seconds", type=_Number(min=2, max=_MOST_LEASE_S), default=30.0, show_default=True, metavar="N",
     help="Time after which a lost host is replaced.",
 )  # fmt: skip
 @options_without_home
@@ -88,9 +102,9 @@ def join(invocation: Invocation, folder: Path, name: str, address: str, capacity
 
 @fleet.command("host", cls=Command, examples=(("Serve until Ctrl-C", "memory fleet host /srv/homes"),))
 @_FOLDER
-@click.option("--poll-seconds", type=click.FloatRange(min=0.05), default=2.0, show_default=True, metavar="N",
+@click.option("--poll-seconds", type=_Number(min=0.05), default=2.0, show_default=True, metavar="N",
               help="Time between two looks at the registry.")  # fmt: skip
-@click.option("--drain-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True, metavar="N",
+@click.option("--drain-seconds", type=_Number(min=0), default=600.0, show_default=True, metavar="N",
               help="Longest time that a move waits for what runs.")  # fmt: skip
 @options_without_home
 def host(invocation: Invocation, folder: Path, poll_seconds: float, drain_seconds: float) -> None:
@@ -231,7 +245,7 @@ def remove(invocation: Invocation, name: str) -> None:
 @fleet.command("move", cls=Command, examples=(("Move a home", "memory fleet move ada --to two"),))
 @click.argument("name", metavar="HOME")
 @click.option("--to", required=True, metavar="HOST", help="The host that shall have it.")
-@click.option("--wait-seconds", type=click.FloatRange(min=0), default=120.0, show_default=True, metavar="N",
+@click.option("--wait-seconds", type=_Number(min=0), default=120.0, show_default=True, metavar="N",
               help="Time to wait for the end of the move.")  # fmt: skip
 @options_without_home
 @click.pass_context

@@ -20,7 +20,7 @@ from agent_home.lease.record import read_lease, write_lease
 from agent_home.moving.departure import drain
 from agent_home.store.gateway import transaction
 from interfaces.api import AgentHome
-from tests.fleet import NOW, FleetHost, git, on_remote, state_paths, tip
+from tests.fleet import NOW, FleetHost, arrive, git, on_remote, state_paths, tip
 
 FACT = "The deployment runs on Fridays."
 
@@ -178,6 +178,22 @@ def test_a_write_that_is_repeated_after_the_remote_was_away_is_published(held: H
     Path(f"{remote}.away").rename(remote)
     written(held)[kind]()  # for some, everything is there already
     assert is_published(held)
+
+
+def test_an_operation_stores_nothing_in_a_home_that_was_taken_over_anew_meanwhile(
+    held: Home, host: FleetHost, remote: str, tmp_path: Path
+) -> None:
+    def write() -> None:
+        with operation(held):
+            held.root.rename(tmp_path / "aside")
+            arrive(host, "ada", 2, remote)
+            with pytest.raises(NotHeld, match="was taken over anew"):
+                AgentHome(held).remember(FACT)
+
+    with pytest.raises(NotHeld, match="was taken over anew"):
+        write()
+    AgentHome(held).remember(FACT)
+    assert FACT in on_remote(remote, MEMORY)
 
 
 def test_every_error_of_a_lease_is_one_of_a_home() -> None:

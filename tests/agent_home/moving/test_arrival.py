@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from agent_home.errors import HistoryError
+from agent_home.git.client import GitClient, GitObject
 from agent_home.home import MEMORY, Home
 from agent_home.lease.publication import is_published
 from agent_home.lease.record import read_lease
@@ -181,3 +183,24 @@ def test_the_lease_of_a_home_that_arrived_counts_in_its_place_alone(home: Home, 
     held = arrive(one, "ada", 1, remote)
     lease = read_lease(held)
     assert lease == one.lease("ada", 1, remote)
+
+
+def test_a_home_with_many_files_arrives_without_a_process_for_each(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote, (one, two) = bare(tmp_path / "remote.git"), hosts(tmp_path)
+    folder = home.root / "sessions" / "2026" / "10"
+    folder.mkdir(parents=True)
+    for number in range(40):
+        (folder / f"s{number}.jsonl").write_text(f'{{"id": "m{number}", "role": "user", "content": "Text"}}\n')
+    entrusted(home, one, "ada", remote)
+    started, objects = [], GitClient.objects
+
+    def counted(client: GitClient, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:
+        started.append(client)
+        return objects(client, names)
+
+    monkeypatch.setattr(GitClient, "objects", counted)
+    moved = arrive(two, "ada", 1, remote)
+    assert len(list((moved.root / "sessions" / "2026" / "10").iterdir())) == 40
+    assert len(started) < 20

@@ -160,6 +160,9 @@ def test_a_home_that_cannot_be_entrusted_stays_as_it_was(
         entrust(home, host.lease("ada", 0, str(tmp_path / "absent.git")))
     assert read_lease(home) is None
     AgentHome(home).remember(FACT)
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{home.root}", "shallow")
+    with pytest.raises(NotMovable, match="git fetch --unshallow"):
+        entrust(Home(tmp_path / "shallow"), host.lease("ada", 0, remote))
     git(home.root, "init", "--quiet", "Projects/clone")
     with pytest.raises(NotMovable, match="git repositories in it"):
         entrust(home, host.lease("ada", 0, remote))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_home.errors import HomeError, NotHeld
 from agent_home.home import MEMORY, Home
 from agent_home.lease.operation import operation
-from agent_home.lease.record import read_lease
-from agent_home.moving.departure import NotMovable
+from agent_home.lease.record import forget_lease, read_lease
+from agent_home.machine_key import machine_key
+from agent_home.moving.departure import NotMovable, mark_left
 from interfaces.api import AgentHome
-from interfaces.fleet.errors import HostNameTaken, NoSuchHost
+from interfaces.fleet.errors import HostNameTaken, NoSuchHost, OtherKey
 from interfaces.fleet.host import HostOptions, run_host
 from interfaces.fleet.host_folder import HostFolder, HostIdentity, leases_in
 from interfaces.fleet.membership import adopt_home, join, remove_home
 from interfaces.fleet.moves import drain_host, move, plan_rebalance
+from interfaces.fleet.registry import Registry
+from recall.servers import ServerUnavailable
 from tests.fleet import bare, epochs, git, on_remote
 
 from .conftest import Fleet, until
@@ -191,6 +196,27 @@ def test_a_home_that_leaves_the_fleet_is_one_of_its_own(fleet: Fleet, home: Home
     until(lambda: "has the home ada, and not bob" in fleet.registry.homes()[0].problem)
 
 
+def test_a_home_that_leaves_while_the_registry_is_away_leaves_later(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    remove, tries = Registry.remove_home, []
+
+    def away(registry: Registry, name: str) -> None:
+        tries.append(name)
+        if len(tries) == 1:
+            raise ServerUnavailable("PostgreSQL", "", "it stopped")
+        remove(registry, name)
+
+    monkeypatch.setattr(Registry, "remove_home", away)
+    remove_home(fleet.registry, "ada")
+    until(lambda: fleet.registry.homes() == [])
+    assert read_lease(held) is None
+    AgentHome(held).remember(FACT)
+
+
 def test_a_home_whose_remote_is_away_is_tried_again(fleet: Fleet, home: Home) -> None:
     one = fleet.host("one")
     remote = fleet.add("ada", home, one)
@@ -251,3 +277,78 @@ def test_a_name_from_the_registry_does_not_lead_out_of_the_folder(fleet: Fleet) 
     fleet.registry.add_home("../../../other", bare(fleet.place / "x.git"))
     until(lambda: "cannot be used" in fleet.registry.homes()[0].problem)
     assert [path.name for path in other.iterdir()] == ["file"]
+
+
+def test_a_registry_that_was_made_anew_gets_the_key_of_a_host_that_runs(fleet: Fleet) -> None:
+    one = fleet.host("one")
+    fleet.registry._run(lambda conn: conn.execute("DELETE FROM fleet_key; DELETE FROM fleet_hosts"))
+    until(lambda: bool(fleet.registry.hosts()), "it began anew")
+    assert fleet.registry.machine_key(b"x" * 32) == machine_key()
+    one.end()
+    fleet.registry._run(lambda conn: conn.execute("UPDATE fleet_key SET machine_key = %s", (b"y" * 32,)))
+    with pytest.raises(OtherKey, match="all hosts of a fleet share one"):
+        run_host(one.folder, fleet.url, threading.Event(), HostOptions(poll_s=0.1))
+
+
+def test_a_home_arrives_while_another_one_waits_to_leave(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("interfaces.fleet.host._AT_ONCE", 1)
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    other = Home(Path(shutil.copytree(home.root, tmp_path / "other")))
+    forget_lease(other)
+    shutil.rmtree(other.machine / "lease")
+    fleet.host("two")
+    with operation(held):
+        move(fleet.registry, "ada", "two")
+        until(lambda: (lease := read_lease(held)) is not None and lease.state == "draining")
+        began = time.monotonic()
+        fleet.add("bob", other, one)
+        move(fleet.registry, "bob", "one")
+        fleet.await_holder("bob", "one")
+        assert time.monotonic() - began < 15  # the other one waits for 20 s
+    fleet.await_holder("ada", "two")
+
+
+def test_a_move_goes_on_after_the_registry_was_away_in_the_middle(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    remote = fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    fleet.host("two")
+    release, tries = Registry.release, []
+
+    def away(registry: Registry, *given: Any) -> bool:
+        tries.append(given)
+        if len(tries) == 1:
+            raise ServerUnavailable("PostgreSQL", "", "it stopped")
+        return release(registry, *given)
+
+    monkeypatch.setattr(Registry, "release", away)
+    move(fleet.registry, "ada", "two")
+    fleet.await_holder("ada", "two")
+    until(lambda: not held.root.exists(), "the old copy went")
+    assert epochs(remote) == [(1, "one"), (2, "two")]
+    assert not one.folder.aside.exists()
+
+
+def test_a_home_that_cannot_arrive_leaves_nothing_behind(fleet: Fleet, home: Home) -> None:
+    one = fleet.host("one")
+    (one.folder.own / "aside").write_text("A file in the place of the folder.\n")
+    fleet.add("ada", home, one)
+    held = fleet.await_holder("ada", "one")
+    (held.root / "USER.md").write_text("Edited by hand.\n")
+    mark_left(held)
+    until(lambda: fleet.registry.homes()[0].problem != "")
+    until(lambda: not list(one.folder.arriving.iterdir()))
+
+
+def test_a_session_that_cannot_be_written_is_named(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet.host("one")
+    monkeypatch.setattr("agent_home.consent.signed_record.storage.write_cache", lambda _path, _data: False)
+    until(lambda: "Make room on the disk" in caplog.text)

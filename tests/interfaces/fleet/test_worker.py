@@ -13,7 +13,7 @@ from agent_home.home import MEMORY, Home
 from interfaces.api import AgentHome
 from interfaces.fleet.moves import move
 from interfaces.fleet.queue import QueueState, defer_nightly, prepare_queue, queue_state
-from interfaces.fleet.worker import WorkerOptions, run_worker
+from interfaces.fleet.worker import NightlyFailed, WorkerOptions, run_worker
 from recall.index.migration import index_counts
 from tests.fleet import on_remote
 from tests.recall.hashing_embedder import HashingEmbedder
@@ -155,3 +155,16 @@ def test_a_stalled_run_gives_way_to_the_next_one_that_waits(fleet: Fleet, one: R
     assert once(one) == ["ada"]
     state = queue_state(fleet.url)
     assert (state.todo, state.doing, state.succeeded, state.failed) == (0, 0, 1, 0)
+
+
+def test_a_run_of_a_home_that_left_meanwhile_is_not_tried_again(
+    fleet: Fleet, one: RunningHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: object, **_more: object) -> None:
+        fleet.registry.remove_home("ada")
+        raise NightlyFailed("it failed")
+
+    monkeypatch.setattr("interfaces.fleet.worker.maintain", fail)
+    defer_nightly(fleet.url, ["ada"])
+    assert once(one) == []
+    assert queue_state(fleet.url).todo == 0

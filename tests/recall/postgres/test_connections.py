@@ -50,6 +50,21 @@ def test_without_an_address_the_variable_is_named() -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:12%s3cret@127.0.0.1:1/db", "postgresql://ada:12@s3cret@127.0.0.1:1/db", "ada:s3cret@host/db",
+        "postgresql://ada:x/s3cret@127.0.0.1/db", "host=127.0.0.1 password=12 s3cret",
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_read_shows_no_part_of_its_password(url: str) -> None:
+    for ask in (lambda: OwnConnection(url, 2).run(lambda _conn: None), lambda: connection(url).__enter__()):
+        with pytest.raises(NoServer, match="%40 for @") as caught:
+            ask()
+        assert "s3cret" not in str(caught.value)
+        assert "12" not in str(caught.value)
+
+
 def test_a_refused_connection_is_reported_at_once_and_not_tried_again(tmp_path: Path) -> None:
     url = f"postgresql://nobody@/none?host={tmp_path}"
     with pytest.raises(ServerUnavailable), connection(url):

@@ -77,6 +77,8 @@ def status() -> Any:
 def test_what_cannot_be_done_is_named(memory: Any, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is not the folder of a host" in memory("host", str(tmp_path), code=2)
     assert "cannot be used" in memory("join", str(tmp_path / "a"), "--name", "Ada!", code=2)
+    for option, value in (("--capacity", "nan"), ("--capacity", "inf"), ("--lease-seconds", "nan")):
+        assert option in memory("join", str(tmp_path / "one"), "--name", "one", option, value, code=2)
     for address in ("10.0.0.1:8080", "http://", "http://h:99999", "http://ada:secret@h:1", "http://h:1?x"):
         said = memory("join", str(tmp_path / "one"), "--name", "one", "--address", address, code=2)
         assert "like http://10.0.0.1:8080" in said
