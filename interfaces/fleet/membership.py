@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_home.git.fetching import remote_url
 from agent_home.home import Home
 from agent_home.lease.host_clock import elapsed
-from agent_home.lease.record import Lease, read_session
+from agent_home.lease.record import Lease, read_lease, read_session
 from agent_home.machine_key import KEY_BYTES, adopt_key, key_path, machine_key
 from agent_home.moving.departure import NotMovable, entrust
 
@@ -70,7 +70,8 @@ def add_home(registry: Registry, folder: HostFolder, name: str, home: Home, remo
     if session is None or session.until <= elapsed():
         problem = f"the host {identity.name} does not run, or does not reach the registry"
         raise NoSession(f"{problem}. Start `memory fleet host {folder.root}`")
-    _refuse_other(registry, name, address)
+    if _is_added(registry, name, address, home):
+        return
     lease = Lease(
         home=name, host=identity.name, incarnation=session.incarnation, epoch=0, remote=address,
         folder=str(folder.own),
@@ -106,19 +107,24 @@ def remove_home(registry: Registry, name: str) -> str:
     return holder.host
 
 
-def _refuse_other(registry: Registry, name: str, address: str) -> None:
-    """Refuse a name that is taken, before anything of the home changes.
+def _is_added(registry: Registry, name: str, address: str, home: Home) -> bool:
+    """Return whether a host serves *home* already. Refuse a name that is taken, before anything of the home changes.
 
     Raises:
-        NotMovable: the fleet has another home of that name, or a host serves this one.
+        NotMovable: the fleet has another home of that name, or a host serves a newer copy of this one.
+        NotHeld: it is a copy of a home of a fleet, in another folder.
         RecallError: the registry does not answer.
     """
     known = registry.remote(name)
     if known not in {"", address}:
         raise _name_taken(name)
     holder = registry.holder(name) if known else None
-    if holder is not None and holder.arrived:
+    if holder is None or not holder.arrived:
+        return False
+    lease = read_lease(home)
+    if lease is None or (lease.home, lease.remote, lease.epoch) != (name, address, 0):
         raise NotMovable(f"the host {holder.host} serves the home {name!r} already, from the same remote")
+    return True
 
 
 def _add(registry: Registry, name: str, address: str) -> None:

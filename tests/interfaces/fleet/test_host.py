@@ -265,6 +265,7 @@ def test_a_name_that_is_taken_changes_nothing_of_the_home(fleet: Fleet, home: Ho
     AgentHome(home).remember(FACT)
     remote = fleet.add("bob", home, one)
     held = fleet.await_holder("bob", "one")
+    fleet.add_again("bob", home, one, remote)
     with pytest.raises(NotMovable, match="the host one serves the home 'bob' already"):
         fleet.add_again("bob", held, one, remote)
 
