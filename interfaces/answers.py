@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from distill.review.queue import ReviewItem
     from recall.hot_state import HotItem
     from recall.index.migration import IndexMove
+    from recall.index.postgresql.stored_indexes import StoredIndex
     from recall.namespaces.registry import NamespaceCounts
     from recall.namespaces.retrieval import RetrievedMemories
     from recall.search.hybrid import Hit, SearchResult
@@ -446,6 +447,15 @@ def stores_answer(report: StoresReport) -> dict[str, Any]:
     return {
         "index": dataclasses.asdict(report.index), "hot_state": report.hot_state, "problems": list(report.problems)
     }  # fmt: skip
+
+
+def stored_indexes_answer(found: Sequence[StoredIndex], own: str) -> dict[str, Any]:
+    """Return the indexes of a database. *own* is the namespace of this home, or empty."""
+    return {
+        "indexes": [
+            {**dataclasses.asdict(one), "made": one.made.isoformat(), "own": one.namespace == own} for one in found
+        ]
+    }
 
 
 def index_move_answer(done: IndexMove) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ..text.terms import VERSION
 from .embedding_queue import make_windows
 from .ingest import Progress, SyncState, index_words
 from .passage import WINDOW_NEIGHBOURS
-from .postgresql.store import PostgresqlStore, live_generation, new_generation
+from .postgresql.store import PostgresqlStore, live_generation, new_generation, origin_of
 from .postgresql.sync import remove_namespace
 from .postgresql.tables import require_tables
 from .postgresql.writer import PostgresqlWriter
@@ -241,7 +241,7 @@ def _both(home: Home, namespace: str, settings: RecallSettings) -> Iterator[tupl
                 in_database = new_generation(remote, namespace, live=True)
             if in_database.description().get("terms") != VERSION:
                 with in_database.transaction():
-                    in_database.describe(signature)
+                    in_database.describe({**signature, **origin_of(home)})
             yield in_file, in_database
     finally:
         conn.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...answers import index_move_answer, stores_answer
+from ...answers import index_move_answer, stored_indexes_answer, stores_answer
 from ...counts import counted
 from ..command import Group
 from ..exit_codes import FINDINGS
@@ -26,6 +26,7 @@ __all__ = ["stores"]
         ("Show where the index and the hot state are", "memory stores status"),
         ("Move the index to PostgreSQL", "memory stores migrate postgresql"),
         ("Move it back into a file", "memory stores migrate sqlite"),
+        ("List the indexes in the database, left ones too", "memory stores list"),
     ),
 )
 def stores() -> None:
@@ -147,5 +148,71 @@ def _show_plan(invocation: Invocation, target: str) -> None:
     invocation.show(data, lines)
 
 
+@home_command(
+    "list",
+    examples=(
+        ("List the indexes in the database", "memory stores list"),
+        ("The same for a program", "memory stores list --json"),
+    ),
+)
+def list_command(invocation: Invocation) -> None:
+    """List the indexes in the database, with the home and the machine that each is from.
+
+    A home that was deleted, moved to another machine, or that was taken out with --abandon leaves its index there.
+    """
+    from recall.index.postgresql.stored_indexes import list_indexes
+    from recall.index.store_choice import chosen_namespace
+    from recall.servers import database_url
+
+    found, own = list_indexes(database_url()), chosen_namespace(invocation.home)
+    lines = [
+        f"{one.namespace}  {one.made:%Y-%m-%d}  {counted(one.passages, 'passage', 'passages')}"
+        f"  {one.home or 'unknown'} on {one.machine or 'unknown'}{'  (this home)' if one.namespace == own else ''}"
+        for one in found
+    ]
+    invocation.show(stored_indexes_answer(found, own), lines or ["no index is in the database"])
+
+
+@home_command(
+    "remove",
+    examples=(
+        ("Show what would be deleted", "memory stores remove 0f6c1d"),
+        ("Delete it", "memory stores remove 0f6c1d --apply"),
+    ),
+)
+@click.argument("namespace")
+@click.option("--apply", is_flag=True, help="Delete it. Without this option nothing is deleted.")
+def remove(invocation: Invocation, namespace: str, *, apply: bool) -> None:
+    """Delete an index from the database. The beginning of its NAMESPACE is enough.
+
+    No memory is lost: an index is made from the files of its home. A home that still uses it makes it again, with all
+    vectors, at its next sync. The index of this home is not deleted: `memory stores migrate sqlite` moves it out.
+    """
+    from recall.index.postgresql.stored_indexes import list_indexes, remove_index
+    from recall.index.store_choice import chosen_namespace
+    from recall.servers import database_url
+    from recall.settings import RecallSettings
+
+    url, home = database_url(), invocation.home
+    found = [one for one in list_indexes(url) if one.namespace.startswith(namespace)]
+    if len(found) != 1 or not namespace:
+        raise click.UsageError(f"{len(found)} indexes begin with {namespace!r}. `memory stores list` names them")
+    (index,) = found
+    if index.namespace == chosen_namespace(home):
+        raise click.UsageError("this home uses that index. Run `memory stores migrate sqlite`")
+    what = f"{counted(index.passages, 'passage', 'passages')} of {index.home or 'an unknown home'}"
+    what += f" on {index.machine or 'an unknown machine'} (namespace {index.namespace})"
+    left = []
+    if apply:
+        settings = home.manifest.settings("recall", RecallSettings)
+        left = remove_index(url, index.namespace, settings.sync_timeout_s)
+    lines = [f"deleted {what}" if apply else f"would delete {what}. Nothing was deleted: add --apply", *left]
+    invocation.show(
+        {"namespace": index.namespace, "passages": index.passages, "deleted": apply, "problems": left}, lines
+    )
+
+
 stores.add_command(status)
 stores.add_command(migrate)
+stores.add_command(list_command)
+stores.add_command(remove)

@@ -5,6 +5,7 @@ A server that does not answer costs a search its passages, and the note names it
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from threading import BoundedSemaphore
 from typing import LiteralString
 
 from agent_home.errors import HomeError
+from agent_home.home import Home
 from agent_home.waiting import shortened
 
 from ...errors import RecallError
@@ -22,7 +24,7 @@ from .reader import Generation, PostgresqlReader
 from .tables import require_tables
 from .writer import PostgresqlWriter
 
-__all__ = ["NamespaceBusy", "PostgresqlStore", "live_generation", "new_generation"]
+__all__ = ["NamespaceBusy", "PostgresqlStore", "live_generation", "new_generation", "origin_of"]
 
 #: First half of the advisory locks of namespaces: the letters "aghi".
 _LOCK_CLASS = 0x61676869
@@ -127,6 +129,11 @@ def live_generation(conn: Connection, namespace: str) -> Generation | None:
     return Generation(
         id=found[0], version=found[1], passages=found[2], text_words=found[3], all_words=found[4], files=found[5]
     )
+
+
+def origin_of(home: Home) -> dict[str, str]:
+    """Return what an index says about the home and the machine that it is from, for people who list indexes."""
+    return {"home": home.manifest.name, "machine": platform.node()}
 
 
 def new_generation(conn: Connection, namespace: str, *, live: bool) -> PostgresqlWriter:

@@ -23,7 +23,7 @@ from ..embedding_queue import embed_pending, make_windows, model_mismatch
 from ..file_scan import scan
 from ..ingest import SyncState, index_words
 from ..passage import WINDOW_NEIGHBOURS
-from .store import NamespaceBusy, PostgresqlStore, live_generation, new_generation
+from .store import NamespaceBusy, PostgresqlStore, live_generation, new_generation, origin_of
 from .tables import require_tables
 from .writer import PostgresqlWriter
 
@@ -86,7 +86,7 @@ def _writer(
     if live is None:
         writer = new_generation(conn, namespace, live=True)
         with writer.transaction():
-            writer.describe(signature)
+            writer.describe({**signature, **origin_of(home)})
     else:
         writer = PostgresqlWriter(conn, live.id)
     recorded = writer.description()
@@ -111,7 +111,7 @@ def _rebuilt(
     """Fill a new generation from the files, with the vectors of unchanged texts. Remove the *old* one."""
     new = new_generation(old.conn, namespace, live=False)
     with new.transaction():
-        new.describe(signature)
+        new.describe({**signature, **origin_of(home)})
     index_words(new, home, state)
     with new.transaction():
         if "model" in recorded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from agent_home.home import Home
 from interfaces.cli import cli
 from recall.index.store_choice import chosen_namespace, moving_namespace
 from recall.index.sync import sync
-from recall.postgres.connections import close_pools
+from recall.postgres.connections import close_pools, connection
 from recall.servers import DATABASE_VARIABLE
 from recall.settings import RecallSettings
 from tests.recall.hashing_embedder import HashingEmbedder
@@ -109,3 +110,25 @@ def test_a_move_to_a_server_that_does_not_answer_fails_and_leaves_nothing(
         assert "secret" not in result.output
         assert moving_namespace(home) == ""
     close_pools()
+
+
+def test_an_index_that_was_left_behind_is_listed_and_removed(
+    run: Run, home: Home, new_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATABASE_VARIABLE, new_database_url)
+    assert run("list").stdout == "no index is in the database\n"
+    assert run("migrate", "postgresql").exit_code == 0
+    (index,) = data(run("list", "--json"))["indexes"]
+    assert (index["own"], index["home"], index["machine"]) == (True, home.manifest.name, platform.node())
+    used = run("remove", index["namespace"], "--apply")
+    assert (used.exit_code, "this home uses that index" in used.stderr) == (2, True)
+    assert run("migrate", "sqlite", "--abandon").exit_code == 0
+    unknown = run("remove", "nothing", "--apply")
+    assert (unknown.exit_code, "0 indexes begin with 'nothing'" in unknown.stderr) == (2, True)
+    begun = index["namespace"][:8]
+    assert "add --apply" in run("remove", begun).stdout
+    assert data(run("list", "--json"))["indexes"] == [{**index, "own": False}]
+    assert data(run("remove", begun, "--apply", "--json"))["deleted"] is True
+    assert data(run("list", "--json"))["indexes"] == []
+    with connection(new_database_url) as conn:
+        assert conn.execute("SELECT count(*) FROM index_passages").fetchone() == (0,)
