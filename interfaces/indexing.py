@@ -20,9 +20,11 @@ def index_changes(
     progress: Callable[[str], None],
     meter: Callable[[str, int, int], None] | None = None,
     *,
-    most: int = MAX_VECTORS,
+    most: int | None = None,
 ) -> list[str]:
-    """Index the files that have just been written: words at once, and vectors if they are at most *most*.
+    """Index the files that have just been written: words at once, and vectors if they are few.
+
+    *most* is the largest number of vectors, ``MAX_VECTORS`` unless it is given.
 
     Return problems in lines, so that the work itself does not fail. *progress* gets a line when a model is built,
     and *meter* what the index is doing, how much of it is done, and of how much.
@@ -37,7 +39,7 @@ def index_changes(
     settings = home.manifest.settings("recall", RecallSettings)
     report = ensure_fresh(home, settings, None)
     wanted = home.manifest.settings("embedding", EmbeddingSettings).enabled
-    if not wanted or not 0 < report.pending <= most:
+    if not wanted or not 0 < report.pending <= (MAX_VECTORS if most is None else most):
         return list(report.degraded)
     try:
         embedder = home_embedder(home, progress, build_missing=True)
