@@ -142,7 +142,7 @@ def check(files: dict[str, str], receipt: Receipt) -> None:
     assert shown.count("</agent-home") == 1
     assert not [problem for problem in receipt.degraded if "over the budget" in problem]
     from_files = {defused(line) for text in files.values() for line in lines_of(text)}
-    from_files |= {f"- [{e.id}] {e.date} {e.title}" for e in parse(files["MEMORY.md"]).entries()}
+    from_files |= {defused(entry.index_line) for entry in parse(files["MEMORY.md"]).entries()}
     strange = [line for line in lines_of(shown) if line not in from_files and not OURS.fullmatch(line)]
     assert strange == []
     check_entries(files["MEMORY.md"], receipt)
@@ -157,7 +157,7 @@ def check_entries(memory: str, receipt: Receipt) -> None:
         head = raw.split("\n", 1)[0]
         whole = f"\n{raw}\n" in receipt.text
         assert whole == (f"\n{head}\n" in receipt.text) == (actions[entry.id] == "kept")
-        indexed = f"\n- [{entry.id}] {entry.date} {entry.title}\n" in receipt.text
+        indexed = f"\n{defused(entry.index_line)}\n" in receipt.text
         assert indexed or actions[entry.id] != "indexed"
         assert actions[entry.id] != "dropped" or not indexed
 
@@ -184,7 +184,7 @@ def check_sections(files: dict[str, str], receipt: Receipt) -> None:
                 assert re.search(notice, receipt.text)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(files=homes(), window=windows, floors=st.dictionaries(st.sampled_from(FILES), st.integers(0, 2000)))
 @example(files={"MEMORY.md": ""}, window=60, floors={})
 @example(files={"MEMORY.md": "# Memory\n", "USER.md": "# User\n\n" + "- fact\n" * 800}, window=60, floors={})
