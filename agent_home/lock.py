@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from .errors import Locked
+from .errors import Changed, Locked
 from .storage import PRIVATE_FILE, make_folder
 from .waiting import announce_wait, shortened
 
@@ -32,6 +32,7 @@ def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S, *, mode: int = PRIVAT
 
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
+        Changed: the folder of the lock was removed meanwhile, as when a home goes to another host.
     """
     timeout_s = shortened(timeout_s)
     make_folder(path.parent)
@@ -40,6 +41,8 @@ def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S, *, mode: int = PRIVAT
         _acquire(lock, timeout_s)
     except Timeout as error:
         raise Locked(path, timeout_s) from error
+    except FileNotFoundError as error:
+        raise Changed(str(path)) from error
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import RecallError
@@ -231,13 +231,19 @@ def _ended_after(limit_s: float, conn: Callable[[], Connection]) -> Iterator[Non
         return
     import psycopg
 
-    timer = Timer(limit_s, lambda: _shut_down(conn()))
+    ended = Event()  # `timer.finished` comes after the end of the connection, so the error may be seen before it
+
+    def end() -> None:
+        ended.set()
+        _shut_down(conn())
+
+    timer = Timer(limit_s, end)
     timer.daemon = True
     timer.start()
     try:
         yield
     except psycopg.OperationalError as error:
-        if timer.finished.is_set():  # we ended it
+        if ended.is_set():
             raise psycopg.OperationalError(f"it took more than {limit_s:g} s") from error
         raise
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from agent_home.errors import Locked
+from agent_home.errors import Changed, Locked
 from agent_home.lock import hold
 from agent_home.waiting import announce_wait, most_wait_s, shortened
 from interfaces.cli.exit_codes import exit_code
@@ -81,6 +83,16 @@ def test_the_lock_file_is_never_removed_nor_replaced(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert path.stat().st_ino == first
+
+
+def test_a_folder_that_goes_before_the_lock_is_taken_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def acquire(given: FileLock, *_: object, **__: object) -> None:
+        shutil.rmtree(Path(given.lock_file).parent)  # by another process, between both steps
+        os.open(given.lock_file, os.O_RDWR | os.O_CREAT)
+
+    monkeypatch.setattr(FileLock, "acquire", acquire)
+    with pytest.raises(Changed, match="another program changed"), hold(tmp_path / "gone" / "lock"):
+        pass
 
 
 def test_an_error_in_the_block_frees_the_lock(tmp_path: Path) -> None:

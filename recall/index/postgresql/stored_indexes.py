@@ -19,10 +19,10 @@ from .tables import require_tables
 __all__ = ["StoredIndex", "list_indexes", "remove_index"]
 
 _SELECT: LiteralString = """
-SELECT g.namespace, min(g.made), sum(g.passages)::bigint,
-    coalesce(max(d.value) FILTER (WHERE d.key = 'home'), ''),
-    coalesce(max(d.value) FILTER (WHERE d.key = 'machine'), '')
-FROM index_generations g LEFT JOIN index_descriptions d ON d.index_id = g.id
+SELECT g.namespace, min(g.made), sum(g.passages)::bigint, coalesce(max(h.value), ''), coalesce(max(m.value), '')
+FROM index_generations g
+LEFT JOIN index_descriptions h ON h.index_id = g.id AND h.key = 'home'
+LEFT JOIN index_descriptions m ON m.index_id = g.id AND m.key = 'machine'
 GROUP BY g.namespace ORDER BY min(g.made), g.namespace
 """
 

@@ -174,7 +174,7 @@ def test_a_server_that_stalls_is_given_up(tmp_path: Path) -> None:
 
 def test_a_block_that_takes_too_long_is_ended_and_named(new_database_url: str) -> None:
     with (
-        pytest.raises(ServerUnavailable, match=r"more than 0\.2 s|closed the connection"),
+        pytest.raises(ServerUnavailable, match=r"more than 0\.2 s"),
         connection(new_database_url, limit_s=0.2) as conn,
     ):
         conn.execute("SELECT pg_sleep(20)")

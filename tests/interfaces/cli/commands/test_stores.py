@@ -120,6 +120,7 @@ def test_an_index_that_was_left_behind_is_listed_and_removed(
     assert run("migrate", "postgresql").exit_code == 0
     (index,) = data(run("list", "--json"))["indexes"]
     assert (index["own"], index["home"], index["machine"]) == (True, home.manifest.name, platform.node())
+    assert index["passages"] == data(run("status", "--json"))["index"]["passages"] > 0
     used = run("remove", index["namespace"], "--apply")
     assert (used.exit_code, "this home uses that index" in used.stderr) == (2, True)
     assert run("migrate", "sqlite", "--abandon").exit_code == 0
