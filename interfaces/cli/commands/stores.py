@@ -195,6 +195,7 @@ def remove(invocation: Invocation, namespace: str, *, apply: bool) -> None:
 
     url, home = database_url(), invocation.home
     found = [one for one in list_indexes(url) if one.namespace.startswith(namespace)]
+    found = [one for one in found if one.namespace == namespace] or found
     if len(found) != 1 or not namespace:
         raise click.UsageError(f"{len(found)} indexes begin with {namespace!r}. `memory stores list` names them")
     (index,) = found

@@ -132,4 +132,10 @@ def test_an_index_that_was_left_behind_is_listed_and_removed(
     assert data(run("remove", begun, "--apply", "--json"))["deleted"] is True
     assert data(run("list", "--json"))["indexes"] == []
     with connection(new_database_url) as conn:
+        conn.execute("INSERT INTO index_generations(namespace, live) VALUES ('one', true), ('one-more', true)")
+    several = run("remove", "on", "--apply")
+    assert (several.exit_code, "2 indexes begin with 'on'" in several.stderr) == (2, True)
+    assert run("remove", "one", "--apply").exit_code == 0  # a whole name counts before the beginnings
+    assert [one["namespace"] for one in data(run("list", "--json"))["indexes"]] == ["one-more"]
+    with connection(new_database_url) as conn:
         assert conn.execute("SELECT count(*) FROM index_passages").fetchone() == (0,)
