@@ -490,7 +490,7 @@ def retrieved_answer(found: RetrievedMemories) -> dict[str, Any]:
 
 def namespace_promotion_answer(done: NamespacePromotion) -> dict[str, Any]:
     """Return what a promotion of a namespace did."""
-    lists = {name: list(getattr(done, name)) for name in ("promoted", "archived", "merged")}
+    lists = {name: list(getattr(done, name)) for name in ("promoted", "filled", "archived", "merged")}
     return {**dataclasses.asdict(done), **lists}
 
 

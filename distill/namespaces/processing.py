@@ -38,6 +38,7 @@ from recall.postgres.connections import Connection
 from ..statements.contradiction import Relation
 from ..statements.sentences import shorten
 from .entities import entities_in
+from .filling import fill_short_term
 from .relations import ComparedMemory, entity_rarity, relate_memories, relation_strength
 from .screening import NamespaceGuard
 from .statements import ReadStatement, read_statements
@@ -104,6 +105,7 @@ def process_messages(
                     conn, namespace, len(exchanges), load=settings.load_messages, every_h=settings.promote_every_h,
                     loaded_h=settings.promote_loaded_h,
                 )  # fmt: skip
+                fill_short_term(conn, namespace, settings, now)
         done = _together(done, batch.done)
         if not exchanges:
             return done

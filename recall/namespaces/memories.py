@@ -44,6 +44,7 @@ __all__ = [
     "strengths_of",
     "supersede_memory",
     "vector_text",
+    "vectors_of",
     "without_vectors",
     "words_of",
 ]
@@ -406,6 +407,17 @@ def set_vectors(conn: Connection, namespace: int, model: int, vectors: Mapping[i
             "WHERE namespace = %s AND id = %s",
             (model, vector_text(vector), namespace, number),
         )
+
+
+def vectors_of(conn: Connection, namespace: int, numbers: Collection[int]) -> dict[int, NDArray[np.float32]]:
+    """Return the vectors of memories, by number. One without a vector is left out."""
+    rows = conn.execute(
+        "SELECT id, halfvec_send(embedding) FROM agent_memory.long_term_memory "
+        "WHERE namespace = %s AND id = ANY(%s) AND embedding IS NOT NULL",
+        (namespace, list(numbers)),
+    )
+    # Two numbers of two bytes stand before those of the vector.
+    return {number: np.frombuffer(sent, ">f2", offset=4).astype(np.float32) for number, sent in rows}
 
 
 def vector_text(vector: NDArray[np.float32]) -> str:

@@ -2,7 +2,8 @@
 
 The memories of a namespace are few, so all of them are compared, without an index of vectors: each by its vector, and
 by the words of the question that it has. Without vectors words alone decide. An answer has at most two essential
-memories, the best of short-term memory, and fills up with relevant ones. Everything stands within a budget of tokens.
+memories, the best of short-term memory, and fills up with others. All of them are relevant, unless nothing was asked.
+Everything stands within a budget of tokens.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def retrieve(
     Args:
         url: address of the database.
         name: the namespace.
-        question: a question or words. A blank one gives essential memories alone.
+        question: a question or words. A blank one gives essential memories alone, those of short-term memory.
         settings: limits and thresholds.
         embedder: the model, or ``None`` where there is none.
         now: the time, by which short-term memories expire.
@@ -152,17 +153,22 @@ def retrieve(
         readable = readable_namespaces(conn, find_namespace(conn, name))
         versions = tuple((one.id, one.version) for one in readable)
         kept = cache.get((url, name), key, versions, now) if cache is not None else None
-        if kept is not None:
+        if kept is not None and cache is not None:
+            cache.count_answer(found=bool(kept.memories), short_term=any(one.essential for one in kept.memories))
             return replace(kept, cached=True, ms=_since(started))
-        vector, degraded = _embedded(embedder, asked, reason)
+        vector, degraded = _embedded(embedder, asked, reason, cache)
         answer, expires = _answered(conn, name, readable, asked, vector, embedder, settings, now)
     answer = replace(answer, degraded=degraded, ms=_since(started))
+    if cache is not None:
+        cache.count_answer(found=bool(answer.memories), short_term=any(one.essential for one in answer.memories))
     if cache is not None and not degraded:
         cache.keep((url, name), key, versions, answer, min([now + timedelta(seconds=settings.cache_s), *expires]))
     return answer
 
 
-def _embedded(embedder: Embedder | None, asked: str, reason: str) -> tuple[Vector | None, tuple[str, ...]]:
+def _embedded(
+    embedder: Embedder | None, asked: str, reason: str, cache: AnswerCache[RetrievedMemories] | None
+) -> tuple[Vector | None, tuple[str, ...]]:
     """Return the vector of the question, or why there is none. The model reads no Japanese and no Korean."""
     if not asked or parse_query(asked).cjk:
         return None, ()
@@ -170,10 +176,16 @@ def _embedded(embedder: Embedder | None, asked: str, reason: str) -> tuple[Vecto
         return None, (_WITHOUT_VECTORS.format(reason),)
     if embedder.dimension != DIMENSION:
         return None, (_WITHOUT_VECTORS.format(f"{embedder.name} has {embedder.dimension} numbers, not {DIMENSION}"),)
+    kept = cache.get_vector(embedder.fingerprint, asked) if cache is not None else None
+    if kept is not None:
+        return kept, ()
     try:
-        return embedder.embed_query(asked.encode("utf-8", "replace").decode()), ()
+        vector = embedder.embed_query(asked.encode("utf-8", "replace").decode())
     except ModelError as error:
         return None, (_WITHOUT_VECTORS.format(error),)
+    if cache is not None:
+        cache.keep_vector(embedder.fingerprint, asked, vector)
+    return vector, ()
 
 
 def _answered(
@@ -196,7 +208,7 @@ def _answered(
         "most": _MOST_RANKED, "essential": _MOST_ESSENTIAL,
     })  # fmt: skip
     names = {one.id: one.name for one in readable}
-    chosen = list(_chosen([_RankedMemory(*row) for row in found], settings, cjk=_is_cjk(asked)))
+    chosen = list(_chosen([_RankedMemory(*row) for row in found], settings, asked))
     lines = [_line(row, names, own) for row, _, _ in chosen]
     fitting = within_budget(name, lines, settings.budget_tokens)
     text = fenced(name, [lines[place] for place in fitting])
@@ -224,15 +236,19 @@ class _RankedMemory(NamedTuple):
 
 
 def _chosen(
-    rows: Sequence[_RankedMemory], settings: NamespaceSettings, *, cjk: bool
+    rows: Sequence[_RankedMemory], settings: NamespaceSettings, asked: str
 ) -> Iterator[tuple[_RankedMemory, float, bool]]:
     """Yield the memories of an answer, each with its relevance and whether it is essential, essential ones first.
 
-    Of short-term memory those stand for it that fit the question best. What fits equally well is ordered by importance.
+    Of short-term memory those stand for it that fit the question best. A question about nothing in particular has them
+    whatever their relevance. What fits equally well is ordered by importance.
     """
+    cjk = _is_cjk(asked)
     scored = [(row, relevance(row.cosine, row.words, memories=row.memories, cjk=cjk)) for row in rows]
     scored.sort(key=lambda pair: (-pair[1], -fit(pair[0].cosine, pair[0].words), -pair[0].importance, pair[0].id))
-    essential = [pair for pair in scored if pair[0].short_term][: settings.essential]
+    essential = [
+        pair for pair in scored if pair[0].short_term and (not asked or pair[1] > settings.relevance)
+    ][: settings.essential]  # fmt: skip
     yield from ((row, value, True) for row, value in essential)
     taken = {(row.namespace, row.id) for row, _ in essential}
     others = [

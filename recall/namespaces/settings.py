@@ -30,11 +30,13 @@ class NamespaceSettings:
         recency_days: days after which recency is 0.
         common_share: an entity in more than this share of the memories says nothing, and counts for no mention.
         common_least: memories of a namespace from which on an entity can be common.
-        short_term_h: hours after which a short-term memory expires, unless it is promoted again.
+        short_term_h: hours after which a promoted memory leaves short-term memory, unless it is promoted again.
         short_term_cap: most short-term memories of a namespace. More are demoted and archived.
-        short_term_share: largest share of the memories in short-term memory. So many are promoted when the analysis
-            fails.
+        short_term_share: largest share of the memories in short-term memory.
         short_term_least: so many may be there in any case.
+        fill: whether the room that promoted memories leave is filled.
+        fill_half_life_days: days in which a memory loses half of its claim to that room.
+        fill_likeness: cosine of two memories from which on only one of them is chosen for that room.
         merge_strength: memories with a stronger relationship are merged.
         merge_parts: most memories that one merged memory holds.
         limit: most memories of an answer.
@@ -69,6 +71,9 @@ class NamespaceSettings:
     short_term_cap: int = 1000
     short_term_share: float = 0.05
     short_term_least: int = 2
+    fill: bool = True
+    fill_half_life_days: float = 7.0
+    fill_likeness: float = 0.6
     merge_strength: float = 0.6
     merge_parts: int = 4
 
@@ -82,13 +87,14 @@ class NamespaceSettings:
     def __post_init__(self) -> None:
         for name in (
             "least_importance", "least_relation", "importance", "recency", "common_share", "short_term_share",
-            "merge_strength", "relevance",
+            "fill_likeness", "merge_strength", "relevance",
         ):  # fmt: skip
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}. Write a number from 0 to 1")
         for name in (
             "read_chars", "batch_messages", "side_statements", "summary_chars", "short_term_cap", "limit",
             "budget_tokens", "recency_days", "mention_hours", "promote_every_h", "promote_loaded_h", "short_term_h",
+            "fill_half_life_days",
         ):  # fmt: skip
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}. Write a number above 0")

@@ -17,17 +17,26 @@ __all__ = [
     "PromotedMemory",
     "PromotionCandidateRow",
     "drop_expired",
+    "keep_filling",
     "least_promoted",
+    "likely_memories",
+    "newest_memories",
     "note_processed",
     "note_promotion",
     "promotable_memories",
     "promote_memories",
+    "promoted_count",
     "promotion_due",
     "recent_memories",
-    "short_term_count",
 ]
 
 _DROP: LiteralString = "DELETE FROM agent_memory.short_term_memory WHERE namespace = %s AND expires_at <= %s"
+#: Why a memory is there that nothing promoted: there was room.
+_FILLING: LiteralString = "room"
+_KEEP_FILLING: LiteralString = f"""
+DELETE FROM agent_memory.short_term_memory
+WHERE namespace = %s AND (expires_at <= %s OR reason = '{_FILLING}' AND memory <> ALL(%s))
+"""
 _LONG_TERM: LiteralString = """
 namespace = %(namespace)s AND superseded_by IS NULL AND merged_into IS NULL AND retention_type = 'long_term'
 """
@@ -39,16 +48,37 @@ _RECENT: LiteralString = f"""
 SELECT id, importance, said, messages FROM agent_memory.long_term_memory
 WHERE {_LONG_TERM} ORDER BY said DESC, id DESC LIMIT %(most)s
 """
+_OUTSIDE: LiteralString = f"""
+{_LONG_TERM} AND said > %(start)s AND NOT EXISTS (
+    SELECT FROM agent_memory.short_term_memory s WHERE s.namespace = %(namespace)s AND s.memory = id
+        AND s.reason <> '{_FILLING}' AND s.expires_at > %(now)s)
+"""
+_NEWEST: LiteralString = f"""
+SELECT id, importance, said, messages FROM agent_memory.long_term_memory
+WHERE {_OUTSIDE} ORDER BY said DESC, id DESC LIMIT %(most)s
+"""
+#: The weights were chosen on two people of RealMem and on a chat each of LoCoMo and RealTalk.
+_LIKELY: LiteralString = f"""
+SELECT id, importance, said, messages FROM agent_memory.long_term_memory WHERE {_OUTSIDE}
+ORDER BY ln(greatest(1, char_length(summary))) + 0.3 * ln(importance + 0.05)
+    - ln(2) * extract(epoch FROM %(now)s::timestamptz - said) / 86400 / %(half_life_days)s DESC, id DESC
+LIMIT %(most)s
+"""
+# A row that stays as it is, is not written again.
 _PROMOTE: LiteralString = """
 INSERT INTO agent_memory.short_term_memory(
     namespace, memory, importance, recency_score, frequency_score, reason, promoted, expires_at)
-VALUES(%s, %s, %s, %s, %s, %s, %s, %s)
+SELECT %(namespace)s, memory, importance, recency, frequency, reason, %(now)s, expires FROM unnest(
+    %(ids)s::bigint[], %(importances)s::float8[], %(recencies)s::float8[], %(frequencies)s::integer[],
+    %(reasons)s::text[], %(expiries)s::timestamptz[]
+) AS chosen(memory, importance, recency, frequency, reason, expires)
 ON CONFLICT (namespace, memory) DO UPDATE SET importance = excluded.importance,
     recency_score = excluded.recency_score, frequency_score = excluded.frequency_score, reason = excluded.reason,
     promoted = excluded.promoted, expires_at = excluded.expires_at
+WHERE (short_term_memory.reason, short_term_memory.expires_at) <> (excluded.reason, excluded.expires_at)
 """
-_LEAST: LiteralString = """
-SELECT memory FROM agent_memory.short_term_memory WHERE namespace = %s
+_LEAST: LiteralString = f"""
+SELECT memory FROM agent_memory.short_term_memory WHERE namespace = %s AND reason <> '{_FILLING}'
 ORDER BY importance DESC, frequency_score DESC, recency_score DESC, memory DESC OFFSET %s
 """
 
@@ -65,18 +95,27 @@ class PromotionCandidateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotedMemory:
-    """A memory with its scores. *reason* is ``rule``, or ``recency`` where the analysis failed."""
+    """A memory with its scores, and the end of its time.
+
+    *reason* is ``rule`` for the thresholds, ``room`` where they left some, or ``recency`` where the analysis failed.
+    """
 
     id: int
     importance: float
     recency: float
     frequency: int
-    reason: str = "rule"
+    reason: str
+    expires: datetime
 
 
 def drop_expired(conn: Connection, namespace: int, now: datetime) -> int:
     """Delete the rows whose time is over, and return their number."""
     return conn.execute(_DROP, (namespace, now)).rowcount
+
+
+def keep_filling(conn: Connection, namespace: int, numbers: Sequence[int], now: datetime) -> None:
+    """Delete the rows that fill the room of others, but for *numbers*, and those whose time is over."""
+    conn.execute(_KEEP_FILLING, (namespace, now, list(numbers)))
 
 
 def promotable_memories(
@@ -91,26 +130,45 @@ def recent_memories(conn: Connection, namespace: int, most: int) -> list[Promoti
     return _candidates(conn.execute(_RECENT, {"namespace": namespace, "most": most}))
 
 
-def promote_memories(
-    conn: Connection, namespace: int, memories: Sequence[PromotedMemory], *, now: datetime, expires: datetime
-) -> None:
+def newest_memories(
+    conn: Connection, namespace: int, most: int, *, start: datetime, now: datetime
+) -> list[PromotionCandidateRow]:
+    """Return the *most* memories that were said last, latest first. They were said after *start* and not promoted."""
+    return _candidates(conn.execute(_NEWEST, {"namespace": namespace, "start": start, "now": now, "most": most}))
+
+
+def likely_memories(
+    conn: Connection, namespace: int, most: int, *, start: datetime, now: datetime, half_life_days: float
+) -> list[PromotionCandidateRow]:
+    """Return the *most* memories that are likeliest to be asked about, likeliest first.
+
+    They were said after *start* and not promoted. Long and important ones come first, and all count
+    half as much after *half_life_days*.
+    """
+    given = {"namespace": namespace, "start": start, "now": now, "most": most, "half_life_days": half_life_days}
+    return _candidates(conn.execute(_LIKELY, given))
+
+
+def promote_memories(conn: Connection, namespace: int, memories: Sequence[PromotedMemory], *, now: datetime) -> None:
     """Write *memories* to short-term memory, or renew their rows there."""
-    for memory in memories:
-        conn.execute(
-            _PROMOTE,
-            (namespace, memory.id, memory.importance, memory.recency, memory.frequency, memory.reason, now, expires),
-        )
+    conn.execute(_PROMOTE, {
+        "namespace": namespace, "now": now, "ids": [one.id for one in memories],
+        "importances": [one.importance for one in memories], "recencies": [one.recency for one in memories],
+        "frequencies": [one.frequency for one in memories], "reasons": [one.reason for one in memories],
+        "expiries": [one.expires for one in memories],
+    })  # fmt: skip
 
 
 def least_promoted(conn: Connection, namespace: int, most: int) -> list[int]:
-    """Return the memories beyond the first *most* by importance, then by mentions, then by recency."""
+    """Return the promoted memories beyond the first *most* by importance, then by mentions, then by recency."""
     return [number for (number,) in conn.execute(_LEAST, (namespace, most))]
 
 
-def short_term_count(conn: Connection, namespace: int) -> int:
-    """Return the number of rows of *namespace*."""
+def promoted_count(conn: Connection, namespace: int, now: datetime) -> int:
+    """Return the number of memories in short-term memory, without those that fill the room."""
     found = conn.execute(
-        "SELECT count(*) FROM agent_memory.short_term_memory WHERE namespace = %s", (namespace,)
+        "SELECT count(*) FROM agent_memory.short_term_memory WHERE namespace = %s AND reason <> %s AND expires_at > %s",
+        (namespace, _FILLING, now),
     ).fetchone()
     return int(found[0]) if found else 0
 

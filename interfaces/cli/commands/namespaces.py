@@ -161,8 +161,8 @@ def promote(invocation: Invocation, name: str, if_due: bool) -> None:
     done = _opened(name).promote(if_due=if_due, now=invocation.moment)
     if done.problem:
         invocation.warn(f"the analysis failed ({done.problem}), so what was said last was promoted")
-    counts = f"{len(done.promoted)} promoted, {len(done.merged)} merged, {len(done.archived)} archived"
-    line = f"{counts}, {done.expired} expired"
+    counts = f"{len(done.promoted)} promoted, {len(done.filled)} fill the room they leave"
+    line = f"{counts}, {len(done.merged)} merged, {len(done.archived)} archived, {done.expired} expired"
     state = "another process works on it" if done.busy else "not due" if not done.due else line
     invocation.show(namespace_promotion_answer(done), [state])
 
@@ -289,7 +289,7 @@ def _memory_lines(found: RetrievedMemories) -> Iterator[str]:
     if not found.memories:
         yield "no memory fits"
     for memory in found.memories:
-        why = "essential" if memory.essential else f"relevance {memory.relevance:.2f}"
+        why = f"{'essential, ' if memory.essential else ''}relevance {memory.relevance:.2f}"
         yield f"{memory.id} [{memory.category}, {memory.said:%Y-%m-%d}, {why}] {revealed(memory.summary)}"
     if found.memories:
         yield f"{counted(found.tokens, 'token')} as text"

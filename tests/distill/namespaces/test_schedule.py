@@ -19,7 +19,7 @@ from tests.made_namespaces import NOW, made_namespace
 from tests.recall.hashing_embedder import HashingEmbedder
 
 
-def run(url: str, hours: float = 0, guard: NamespaceGuard | None = None, **settings: int) -> DueRun:
+def run(url: str, hours: float = 0, guard: NamespaceGuard | None = None, **settings: Any) -> DueRun:
     return run_due(
         url, settings=NamespaceSettings(**settings), embedder=HashingEmbedder(dimension=384),
         guard=guard or NamespaceGuard(), clock=lambda: NOW + timedelta(hours=hours),
