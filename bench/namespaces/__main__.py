@@ -100,23 +100,43 @@ def _sessions(
 ) -> tuple[Sequence[str], list[Sequence[str]], str]:
     people = sorted((options.data / "realmem").glob("*.queries.jsonl"))[: options.people]
     copies = max(1, round(options.sessions / max(1, 205 * len(people))))
-    run = run_sessions(url, options.data, embedder, people=options.people, copies=copies)
+    run, short_term = run_sessions(url, options.data, embedder, people=options.people, copies=copies)
     rows: list[Sequence[str]] = [
         ["sessions / namespaces / memories", f"{run.sessions} / {run.namespaces} / {run.memories}"],
         [
-            "short-term share after a promotion, mean / largest",
+            "short-term share after a promotion, from 40 memories on, mean / largest",
             f"{run.short_term_mean:.2%} / {run.short_term_largest:.2%}",
         ],
-        ["promotions / p95 ms of one", f"{run.promotions} / {run.promote_p95:.1f}"],
+        [
+            "promotions / memories that passed the thresholds / p95 ms",
+            f"{run.promotions} / {run.promoted} / {run.promote_p95:.1f}",
+        ],
         ["record one exchange, median ms", f"{run.record_ms:.1f}"],
         ["process one exchange, median ms", f"{run.process_ms:.1f}"],
         ["retrieval with embedding, p50 / p95 ms", f"{run.p50:.1f} / {run.p95:.1f}"],
-        ["answers with an essential memory", f"{run.essential:.1%}"],
     ]
+    for hits in short_term:
+        what = f"{hits.source}, {hits.half}, {hits.questions} questions"
+        rows.append([
+            f"hits of short-term memory: {what}, all / that any memory fits",
+            f"{hits.hits:.1%} / {hits.fitting:.1%}",
+        ])  # fmt: skip
+        rows.append([
+            "the same: first of a session / by a memory of an earlier session",
+            f"{hits.first:.1%} / {hits.earlier:.1%}",
+        ])  # fmt: skip
+        if hits.golds:
+            rows.append([
+                f"gold turns of {hits.golds} of them in five memories, with short-term memory / without",
+                f"{hits.gold:.3f} / {hits.gold_without:.3f}",
+            ])  # fmt: skip
     name = people[0].name.partition(".")[0]
     questions = [question.query for question in questions_of(people[0])]
     rows += [
-        [f"answers given again: {row.pattern}", f"{row.hit_rate:.1%} of {row.questions}"]
+        [
+            f"answers given again / without the model: {row.pattern}, {row.questions} questions",
+            f"{row.hit_rate:.1%} / {row.known_rate:.1%}",
+        ]
         for row in cache_rows(url, name, questions, embedder)
     ]
     return ["what", "figure"], rows, ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from distill.namespaces.recording import SaidExchange
 
-__all__ = ["AskedQuestion", "exchanges_of", "questions_of", "sessions_of", "turns_of"]
+__all__ = ["AskedQuestion", "exchanges_of", "golds_of", "questions_of", "sessions_of", "turns_of"]
 
 #: Between the ids of the turns of one exchange.
 _JOIN = "+"
@@ -43,6 +43,12 @@ def questions_of(path: Path) -> list[AskedQuestion]:
     """Return the questions of a file that name turns."""
     rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
     return [AskedQuestion(query=row["query"], gold=frozenset(row["expect"])) for row in rows if row["expect"]]
+
+
+def golds_of(path: Path) -> dict[str, frozenset[str]]:
+    """Return the turns that answer each question which is itself a turn, by the address of that turn."""
+    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {row["turn"]: frozenset(row["expect"]) for row in rows if row.get("turn") and row["expect"]}
 
 
 def turns_of(source: str) -> set[str]:

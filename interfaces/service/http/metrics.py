@@ -11,6 +11,7 @@ from agent_home.documents.document import parse
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
 from assembler.receipt import Receipt
+from recall.namespaces.retrieval import RetrievedMemories
 from recall.search.hybrid import SearchResult
 
 __all__ = ["HomeMetrics", "Metrics"]
@@ -57,11 +58,15 @@ class HomeMetrics:
             "agent_home_searches", "Searches with and without a hit", ["found"], registry=self.registry
         )
         self._degraded = Counter(
-            "agent_home_degraded", "Prompts and searches with a part that did not work", registry=self.registry
+            "agent_home_degraded", "Prompts, searches and answers with a part that did not work", registry=self.registry
         )
         self._verdicts = Counter(
             "agent_home_guard_verdicts", "Texts by what the guard did with them", ["verdict"], registry=self.registry
         )
+        self._answers = Counter(
+            "agent_home_namespace_answers", "Answers of namespaces by where they have a memory from, and whether they "
+            "were kept", ["memory", "kept"], registry=self.registry,
+        )  # fmt: skip
         self.queue = Gauge("agent_home_jobs_waiting", "Jobs that are not done yet", registry=self.registry)
 
     def request(self, route: str, status: int, seconds: float) -> None:
@@ -81,6 +86,14 @@ class HomeMetrics:
         """Count a search."""
         self._searches.labels("yes" if result.hits else "no").inc()
         if result.degraded:
+            self._degraded.inc()
+
+    def namespace_answer(self, answer: RetrievedMemories) -> None:
+        """Count an answer of a namespace."""
+        short_term = any(memory.essential for memory in answer.memories)
+        memory = "short-term" if short_term else "long-term" if answer.memories else "none"
+        self._answers.labels(memory, "kept" if answer.cached else "new").inc()
+        if answer.degraded:
             self._degraded.inc()
 
     def guard(self, *, stored: int = 0, redacted: int = 0, quarantined: int = 0) -> None:

@@ -107,11 +107,12 @@ async def _process(_service: Service, caller: Caller, request: Request) -> Respo
     return JSONResponse({**processed_answer(done), "degraded": list(caller.shown(done.degraded))})
 
 
-async def _retrieve(_service: Service, caller: Caller, request: Request) -> Response:
+async def _retrieve(service: Service, caller: Caller, request: Request) -> Response:
     name = _granted(caller, request)
     given = await parsed_body(request, RetrieveBody)
     limits = given.model_dump(exclude={"query"}) | {"essential": min(given.essential, given.limit)}
     found = await run_in_threadpool(functools.partial(_opened(caller, name).retrieve, given.query, **limits))
+    service.metrics.of(caller.home).namespace_answer(found)
     return JSONResponse({**retrieved_answer(found), "degraded": list(caller.shown(found.degraded))})
 
 

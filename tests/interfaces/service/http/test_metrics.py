@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agent_home.home import Home
 from interfaces.api import AgentHome
 from interfaces.service.http.metrics import Metrics
+from recall.namespaces.retrieval import RecalledMemory, RetrievedMemories
 from tests.conftest import FolderCopy
 
 AT = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -56,6 +58,23 @@ def test_prompts_and_searches_are_counted_with_their_layers(metrics: Metrics, ho
     assert found["agent_home_prompt_tokens_sum", ()] == receipt.tokens
     assert {name[1][0] for name in found if name[0] == "agent_home_layer_seconds_count"} == set(receipt.layers)
     assert found["agent_home_searches_total", ("no",)] == 1
+
+
+def test_answers_of_namespaces_are_counted_by_where_they_came_from(metrics: Metrics, home: Home) -> None:
+    recalled = RecalledMemory(
+        namespace="n", id=1, summary="s", category="fact", role="user", session="s", importance=0.5, relevance=0.9,
+        essential=True, said=AT,
+    )  # fmt: skip
+    for answer in (
+        RetrievedMemories(),
+        RetrievedMemories(memories=(recalled,), cached=True),
+        RetrievedMemories(memories=(replace(recalled, essential=False),), degraded=("without vectors",)),
+    ):
+        metrics.of(home).namespace_answer(answer)
+    found = figures(metrics, home)
+    for memory, kept in (("none", "new"), ("short-term", "kept"), ("long-term", "new")):
+        assert found["agent_home_namespace_answers_total", tuple(sorted((memory, kept)))] == 1
+    assert found["agent_home_degraded_total", ()] == 1
 
 
 def test_what_the_guard_did_is_counted_by_verdict(metrics: Metrics, home: Home) -> None:
