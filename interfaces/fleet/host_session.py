@@ -37,6 +37,7 @@ class KeptSession:
         self._stop, self.lost = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep, name="session", daemon=True)
         self.problem = ""
+        self._unwritten = False
 
     def begin(self) -> None:
         """Start the session, and keep it.
@@ -80,6 +81,9 @@ class KeptSession:
     def _renewed(self) -> float:
         """Return the seconds until the next time, after the session was renewed."""
         usual = self._identity.lease_s / 3
+        # Homes that cannot be written here are of no use here. Without renewal other hosts get them.
+        if self._unwritten and not self._write(elapsed()):
+            return min(_RETRY_S, usual)
         mine, asked = leases_in(self._folder), elapsed()  # those that come meanwhile may be unknown to the answer
         try:
             leases = self._registry.renew(self._identity.name, self._identity.incarnation, self._identity.lease_s)
@@ -106,16 +110,22 @@ class KeptSession:
         margin = max(_LEAST_MARGIN_S, self._identity.lease_s * MARGIN)
         self._write(asked + self._identity.lease_s - margin)
 
-    def _write(self, until: float) -> None:
+    def _write(self, until: float) -> bool:
+        """Let the homes be written *until* then, and return whether that could be noted."""
         session = HostSession(
             host=self._identity.name, incarnation=self._identity.incarnation, boot=boot(), until=until
         )
-        if not write_session(self._folder.own, session):
+        unwritten = not write_session(self._folder.own, session)
+        if unwritten and not self._unwritten:
             _log.warning(
-                "the session cannot be written into %s, so the homes here cannot be written either. Make room on the"
-                " disk, and let this user write there",
+                "the session cannot be written into %s, so the homes here cannot be written either, and other hosts get"
+                " them. Make room on the disk, and let this user write there",
                 self._folder.own,
             )
+        if self._unwritten and not unwritten:
+            _log.warning("the session can be written again")
+        self._unwritten = unwritten
+        return not unwritten
 
 
 def _stop_writing(folder: HostFolder, name: str, lease: Lease) -> None:

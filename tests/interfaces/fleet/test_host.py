@@ -13,7 +13,7 @@ import pytest
 from agent_home.errors import HomeError, NotHeld
 from agent_home.home import MEMORY, Home
 from agent_home.lease.operation import operation
-from agent_home.lease.record import forget_lease, read_lease
+from agent_home.lease.record import HostSession, forget_lease, read_lease, write_session
 from agent_home.machine_key import machine_key
 from agent_home.moving.departure import NotMovable, mark_left
 from interfaces.api import AgentHome
@@ -353,3 +353,25 @@ def test_a_session_that_cannot_be_written_is_named(
     fleet.host("one")
     monkeypatch.setattr("agent_home.consent.signed_record.storage.write_cache", lambda _path, _data: False)
     until(lambda: "Make room on the disk" in caplog.text)
+
+
+def test_a_host_whose_disk_is_full_loses_its_homes_until_it_has_room(
+    fleet: Fleet, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet.host("one")
+    fleet.add("ada", home, one)
+    fleet.await_holder("ada", "one")
+    full = threading.Event()
+    full.set()
+
+    def write(folder: Path, session: HostSession) -> bool:
+        return not (full.is_set() and folder == one.folder.own) and write_session(folder, session)
+
+    monkeypatch.setattr("interfaces.fleet.host_session.write_session", write)
+    fleet.host("two")
+    taken = fleet.await_holder("ada", "two")
+    AgentHome(taken).remember("We deploy with Nomad now", kind="decision")
+    full.clear()
+    until(lambda: {host.name for host in fleet.registry.hosts() if host.seconds > 0} == {"one", "two"}, "it has room")
+    move(fleet.registry, "ada", "one")
+    assert "Nomad" in (fleet.await_holder("ada", "one").root / "MEMORY.md").read_text()
