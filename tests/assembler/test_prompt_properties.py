@@ -184,7 +184,7 @@ def check_sections(files: dict[str, str], receipt: Receipt) -> None:
                 assert re.search(notice, receipt.text)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(files=homes(), window=windows, floors=st.dictionaries(st.sampled_from(FILES), st.integers(0, 2000)))
 @example(files={"MEMORY.md": ""}, window=60, floors={})
 @example(files={"MEMORY.md": "# Memory\n", "USER.md": "# User\n\n" + "- fact\n" * 800}, window=60, floors={})
@@ -201,7 +201,7 @@ def test_a_prompt_keeps_its_budget_and_cuts_at_whole_units(
 items = st.lists(st.integers(1, 60), min_size=1, max_size=40)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     sizes=st.dictionaries(st.sampled_from(FILES), items, min_size=3),
     floors=st.dictionaries(st.sampled_from(FILES), st.integers(0, 700)),
