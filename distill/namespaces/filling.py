@@ -8,6 +8,7 @@ important ones that say much, and no two that say nearly the same.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.namespaces.memories import live_count, vectors_of
+from recall.namespaces.schema import part_of
 from recall.namespaces.settings import NamespaceSettings
 from recall.namespaces.short_term import (
     PromotedMemory,
@@ -31,6 +33,7 @@ from .scores import recency
 
 __all__ = ["different_memories", "fill_short_term", "short_term_room"]
 
+LOGGER = logging.getLogger("agent_home.namespaces")
 #: So many candidates are looked at for each place, because some of them say what another one says.
 _CANDIDATES = 4
 
@@ -44,8 +47,20 @@ def short_term_room(conn: Connection, namespace: int, settings: NamespaceSetting
 def fill_short_term(conn: Connection, namespace: int, settings: NamespaceSettings, now: datetime) -> list[int]:
     """Choose anew what fills the room that promoted memories leave. Return the numbers of these memories.
 
-    They stay until they are ``recency_days`` old, or until better ones come.
+    They stay until they are ``recency_days`` old, or until better ones come. A failure leaves short-term memory as it
+    was, and a line of the log names its kind: what the caller does must not wait for this.
     """
+    try:
+        with part_of(conn):
+            return _filled(conn, namespace, settings, now)
+    except Exception as error:
+        if conn.broken:
+            raise
+        LOGGER.warning("short-term memory was not filled (%s)", type(error).__name__)
+        return []
+
+
+def _filled(conn: Connection, namespace: int, settings: NamespaceSettings, now: datetime) -> list[int]:
     room = short_term_room(conn, namespace, settings) - promoted_count(conn, namespace, now)
     chosen = _chosen(conn, namespace, room, settings, now) if settings.fill and room > 0 else []
     keep_filling(conn, namespace, [one.id for one in chosen], now)
@@ -54,7 +69,7 @@ def fill_short_term(conn: Connection, namespace: int, settings: NamespaceSetting
         [
             PromotedMemory(
                 id=one.id, importance=one.importance, recency=recency(one.said, now, settings), frequency=0,
-                reason="room", expires=one.said + timedelta(days=settings.recency_days),
+                reason="room", expires=min(one.said, now) + timedelta(days=settings.recency_days),
             )
             for one in chosen
         ],
@@ -89,22 +104,25 @@ def different_memories(
     One is like another if the cosine of their vectors is above *likeness*. Those are taken last. *first* are there
     already. A memory without a vector is like none.
     """
-    places = [one.id for one in candidates if one.id in vectors]
-    matrix = np.stack([vectors[number] for number in places]) if places else np.zeros((0, 0), np.float32)
-    near = np.full(len(places), -1.0, np.float32)
-    for one in first:
-        if one.id in vectors and places:
-            np.maximum(near, matrix @ vectors[one.id], out=near)
-    rows = {number: row for row, number in enumerate(places)}
+    kept = [vectors[one.id] for one in first if one.id in vectors]
+    compared = [one for one in candidates if one.id in vectors]
+    near = dict[int, float]()
+    if kept and compared:
+        cosines = np.stack([vectors[one.id] for one in compared]) @ np.stack(kept).T
+        near = dict(zip([one.id for one in compared], cosines.max(axis=1).tolist(), strict=True))
     chosen, alike = list[PromotionCandidateRow](), list[PromotionCandidateRow]()
+    others = np.zeros((most, len(next(iter(vectors.values()), ()))), np.float32)
+    filled = 0
     for one in candidates:
         if len(chosen) >= most:
             break
-        row = rows.get(one.id)
-        if row is not None and near[row] > likeness:
-            alike.append(one)
-            continue
+        vector = vectors.get(one.id)
+        if vector is not None:
+            nearest = float((others[:filled] @ vector).max()) if filled else -1.0
+            if max(nearest, near.get(one.id, -1.0)) > likeness:
+                alike.append(one)
+                continue
+            others[filled] = vector
+            filled += 1
         chosen.append(one)
-        if row is not None:
-            np.maximum(near, matrix @ matrix[row], out=near)
     return [*chosen, *alike][:most]

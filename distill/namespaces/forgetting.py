@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from agent_home.forgetting.text_matcher import Phrase
 from recall.namespaces.chat_log import LoggedExchange
@@ -26,11 +27,13 @@ from recall.namespaces.errors import NamespaceRefused, NoSuchMemory
 from recall.namespaces.memories import memories_of_messages, memories_with
 from recall.namespaces.registry import changed, delete_namespace, find_namespace, lock_namespace
 from recall.namespaces.schema import database
+from recall.namespaces.settings import NamespaceSettings
 from recall.postgres.connections import Connection
 from recall.postgres.storable_text import storable_text
 from recall.text.han import chinese_characters
 
 from .entities import entities_in
+from .filling import fill_short_term
 from .recording import stand_in_name
 
 __all__ = ["ForgottenMemories", "forget_in_namespace", "forget_namespace"]
@@ -54,7 +57,15 @@ class ForgottenMemories:
 
 
 def forget_in_namespace(
-    url: str, name: str, *, text: str = "", session: str = "", memory: int = 0, dry_run: bool = False
+    url: str,
+    name: str,
+    *,
+    settings: NamespaceSettings,
+    now: datetime,
+    text: str = "",
+    session: str = "",
+    memory: int = 0,
+    dry_run: bool = False,
 ) -> ForgottenMemories:
     """Forget a *text* wherever it stands, a whole *session*, or one *memory*, in the namespace *name*.
 
@@ -85,6 +96,7 @@ def forget_in_namespace(
         else:
             done = _forget_words(conn, namespace, Phrase(text.strip()), session, dry_run=dry_run)
         if not dry_run:
+            fill_short_term(conn, namespace, settings, now)
             changed(conn, namespace)
     return done
 

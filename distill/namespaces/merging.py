@@ -35,6 +35,7 @@ from recall.text.identity import identity_key
 
 from ..statements.sentences import split_sentences
 from ..statements.standalone import split_speaker
+from .filling import fill_short_term
 from .screening import NamespaceGuard
 
 __all__ = ["merge_related", "merged_text", "split_merged"]
@@ -72,7 +73,7 @@ def merge_related(
     return made
 
 
-def split_merged(url: str, name: str, memory: int) -> list[int]:
+def split_merged(url: str, name: str, memory: int, *, settings: NamespaceSettings, now: datetime) -> list[int]:
     """Take the merged memory apart, and return the numbers of its parts. They are not merged again.
 
     Raises:
@@ -86,6 +87,7 @@ def split_merged(url: str, name: str, memory: int) -> list[int]:
         if not parts:
             raise NoSuchMemory(name, memory)
         keep_apart(conn, namespace, parts)
+        fill_short_term(conn, namespace, settings, now)
         changed(conn, namespace)
     return parts
 

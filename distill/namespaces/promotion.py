@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from recall.embedding.embedder import Embedder
 from recall.namespaces.chat_log import mentions_since
@@ -26,13 +26,14 @@ from recall.namespaces.short_term import (
     PromotedMemory,
     PromotionCandidateRow,
     drop_expired,
+    keep_filling,
     least_promoted,
+    newest_memories,
     note_promotion,
     promotable_memories,
     promote_memories,
     promoted_count,
     promotion_due,
-    recent_memories,
 )
 from recall.postgres.connections import Connection
 
@@ -113,8 +114,11 @@ def promote_namespace(
         without_room = least_promoted(conn, namespace, short_term_room(conn, namespace, settings))
         leave_short_term(conn, namespace, without_room)
         left = promoted_count(conn, namespace, now)
-        filled = fill_short_term(conn, namespace, settings, now)
-        note_promotion(conn, namespace, now, now + timedelta(hours=settings.promote_every_h) if left else None)
+        if problem:
+            keep_filling(conn, namespace, [one.id for one in chosen], now)
+        filled = [] if problem else fill_short_term(conn, namespace, settings, now)
+        again = now + timedelta(hours=settings.promote_every_h) if left or problem else None
+        note_promotion(conn, namespace, now, again)
     return NamespacePromotion(
         promoted=tuple(one.id for one in chosen if one.id not in {*beyond, *without_room}), filled=tuple(filled),
         expired=expired, archived=tuple(beyond), merged=tuple(merged), reason="recency" if problem else "rule",
@@ -143,7 +147,8 @@ def _analysed(conn: Connection, namespace: int, settings: NamespaceSettings, now
 
 
 def _by_recency(conn: Connection, namespace: int, settings: NamespaceSettings, now: datetime) -> list[PromotedMemory]:
-    rows = recent_memories(conn, namespace, short_term_room(conn, namespace, settings))
+    room = short_term_room(conn, namespace, settings) - promoted_count(conn, namespace, now)
+    rows = newest_memories(conn, namespace, max(0, room), start=datetime.min.replace(tzinfo=UTC), now=now)
     scored = ((one, recency(one.said, now, settings)) for one in rows)
     return [
         _promoted(one, PromotionScores(importance=one.importance, recency=score, frequency=0), "recency", now, settings)

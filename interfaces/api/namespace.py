@@ -240,7 +240,7 @@ class AgentNamespace:
         with database(self._url) as conn:
             return stop_sharing(conn, find_namespace(conn, self.name), find_namespace(conn, reader))
 
-    def split(self, memory: int) -> list[int]:
+    def split(self, memory: int, *, now: datetime | None = None) -> list[int]:
         """Take a merged memory apart, and return the numbers of its parts. They stay apart.
 
         Raises:
@@ -248,11 +248,13 @@ class AgentNamespace:
         """
         from distill.namespaces.merging import split_merged
 
-        parts = split_merged(self._url, self.name, memory)
+        parts = split_merged(self._url, self.name, memory, settings=self.settings, now=now or present())
         self._drop_answers()
         return parts
 
-    def forget(self, text: str = "", *, session: str = "", memory: int = 0, dry_run: bool = False) -> ForgottenMemories:
+    def forget(
+        self, text: str = "", *, session: str = "", memory: int = 0, dry_run: bool = False, now: datetime | None = None
+    ) -> ForgottenMemories:
         """Forget a text wherever it stands, a whole session, or one memory.
 
         Raises:
@@ -262,7 +264,8 @@ class AgentNamespace:
         from distill.namespaces.forgetting import forget_in_namespace
 
         done = forget_in_namespace(
-            self._url, self.name, text=text, session=session, memory=memory, dry_run=dry_run
+            self._url, self.name, settings=self.settings, now=now or present(), text=text, session=session,
+            memory=memory, dry_run=dry_run,
         )  # fmt: skip
         self._drop_answers()
         return done

@@ -410,10 +410,11 @@ def set_vectors(conn: Connection, namespace: int, model: int, vectors: Mapping[i
 
 
 def vectors_of(conn: Connection, namespace: int, numbers: Collection[int]) -> dict[int, NDArray[np.float32]]:
-    """Return the vectors of memories, by number. One without a vector is left out."""
+    """Return the vectors of memories, by number, those of the latest model. One without such a vector is left out."""
     rows = conn.execute(
-        "SELECT id, halfvec_send(embedding) FROM agent_memory.long_term_memory "
-        "WHERE namespace = %s AND id = ANY(%s) AND embedding IS NOT NULL",
+        "WITH found AS (SELECT id, model, embedding FROM agent_memory.long_term_memory "
+        "WHERE namespace = %s AND id = ANY(%s) AND embedding IS NOT NULL) "
+        "SELECT id, halfvec_send(embedding) FROM found WHERE model = (SELECT max(model) FROM found)",
         (namespace, list(numbers)),
     )
     # Two numbers of two bytes stand before those of the vector.

@@ -39,15 +39,16 @@ _WITHOUT_VECTORS = "without vectors: {}"
 # `%(namespaces)s` stands with every table, so that only its partitions are read.
 _SCAN: LiteralString = """
 WITH scored AS MATERIALIZED (
-    SELECT m.namespace, m.id, m.importance, s.memory IS NOT NULL AS short_term,
+    SELECT m.namespace, m.id, m.importance, m.namespace = %(own)s AND m.id IN (
+            SELECT s.memory FROM agent_memory.short_term_memory s
+            WHERE s.namespace = %(own)s AND s.expires_at > %(now)s
+        ) AS short_term,
         CASE WHEN m.model = %(model)s THEN -(m.embedding <#> %(vector)s::halfvec) END AS cosine,
         ARRAY(SELECT q.place FROM unnest(%(own_terms)s::tsquery[]) WITH ORDINALITY q(words, place)
               WHERE m.words @@ q.words) AS said,
         ARRAY(SELECT q.place FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY q(words, place)
               WHERE m.words @@ q.words) AS matched
     FROM agent_memory.long_term_memory m
-    LEFT JOIN agent_memory.short_term_memory s ON s.namespace = m.namespace AND s.memory = m.id
-        AND s.namespace = %(own)s AND s.expires_at > %(now)s
     WHERE m.namespace = ANY(%(namespaces)s) AND m.superseded_by IS NULL AND m.merged_into IS NULL
 ), totals AS MATERIALIZED (SELECT count(*) AS memories FROM scored), rarity AS MATERIALIZED (
     SELECT place, greatest(0, ln((memories + 1) / (
@@ -63,7 +64,7 @@ WITH scored AS MATERIALIZED (
 ), best AS (
     (SELECT * FROM fitted ORDER BY fit DESC, namespace, id LIMIT %(most)s)
     UNION
-    (SELECT * FROM fitted WHERE short_term ORDER BY fit DESC, namespace, id LIMIT %(essential)s)
+    (SELECT * FROM fitted WHERE short_term ORDER BY fit DESC, importance DESC, id DESC LIMIT %(essential)s)
 )
 SELECT b.namespace, b.id, b.importance, b.short_term, b.cosine, b.words, totals.memories,
     m.summary, m.category, m.role, m.session, m.said, m.messages
@@ -241,11 +242,12 @@ def _chosen(
     """Yield the memories of an answer, each with its relevance and whether it is essential, essential ones first.
 
     Of short-term memory those stand for it that fit the question best. A question about nothing in particular has them
-    whatever their relevance. What fits equally well is ordered by importance.
+    whatever their relevance. What fits equally well is ordered by importance, and then
+    the latest comes first.
     """
     cjk = _is_cjk(asked)
     scored = [(row, relevance(row.cosine, row.words, memories=row.memories, cjk=cjk)) for row in rows]
-    scored.sort(key=lambda pair: (-pair[1], -fit(pair[0].cosine, pair[0].words), -pair[0].importance, pair[0].id))
+    scored.sort(key=lambda pair: (-pair[1], -fit(pair[0].cosine, pair[0].words), -pair[0].importance, -pair[0].id))
     essential = [
         pair for pair in scored if pair[0].short_term and (not asked or pair[1] > settings.relevance)
     ][: settings.essential]  # fmt: skip

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 __all__ = ["NamespaceSettings"]
 
+#: Hours or days that a time can be computed with.
+_LEAST_TIME, _MOST_TIME = 0.001, 100_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSettings:
@@ -98,5 +101,8 @@ class NamespaceSettings:
         ):  # fmt: skip
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}. Write a number above 0")
+        for name in ("recency_days", "fill_half_life_days", "mention_hours", "short_term_h"):
+            if not _LEAST_TIME <= getattr(self, name) <= _MOST_TIME:
+                raise ValueError(f"{name} is {getattr(self, name)}. Write a number from {_LEAST_TIME} to {_MOST_TIME}")
         if not 0 <= self.essential <= self.limit:
             raise ValueError(f"essential is {self.essential}. Write a number from 0 to limit, which is {self.limit}")

@@ -27,15 +27,14 @@ __all__ = [
     "promote_memories",
     "promoted_count",
     "promotion_due",
-    "recent_memories",
 ]
 
 _DROP: LiteralString = "DELETE FROM agent_memory.short_term_memory WHERE namespace = %s AND expires_at <= %s"
-#: Why a memory is there that nothing promoted: there was room.
-_FILLING: LiteralString = "room"
+#: Why a memory is there that the thresholds did not promote: there was room, or the analysis failed.
+_FILLING: LiteralString = "('room', 'recency')"
 _KEEP_FILLING: LiteralString = f"""
 DELETE FROM agent_memory.short_term_memory
-WHERE namespace = %s AND (expires_at <= %s OR reason = '{_FILLING}' AND memory <> ALL(%s))
+WHERE namespace = %s AND (expires_at <= %s OR reason IN {_FILLING} AND memory <> ALL(%s))
 """
 _LONG_TERM: LiteralString = """
 namespace = %(namespace)s AND superseded_by IS NULL AND merged_into IS NULL AND retention_type = 'long_term'
@@ -44,24 +43,22 @@ _PROMOTABLE: LiteralString = f"""
 SELECT id, importance, said, messages FROM agent_memory.long_term_memory
 WHERE {_LONG_TERM} AND importance > %(importance)s AND said > %(start)s ORDER BY id
 """
-_RECENT: LiteralString = f"""
-SELECT id, importance, said, messages FROM agent_memory.long_term_memory
-WHERE {_LONG_TERM} ORDER BY said DESC, id DESC LIMIT %(most)s
-"""
+# Without a join, because the plan of one compares all with all where the server knows nothing of a new namespace.
 _OUTSIDE: LiteralString = f"""
-{_LONG_TERM} AND said > %(start)s AND NOT EXISTS (
-    SELECT FROM agent_memory.short_term_memory s WHERE s.namespace = %(namespace)s AND s.memory = id
-        AND s.reason <> '{_FILLING}' AND s.expires_at > %(now)s)
+{_LONG_TERM} AND said > %(start)s AND id NOT IN (
+    SELECT s.memory FROM agent_memory.short_term_memory s
+    WHERE s.namespace = %(namespace)s AND s.reason NOT IN {_FILLING} AND s.expires_at > %(now)s)
 """
 _NEWEST: LiteralString = f"""
 SELECT id, importance, said, messages FROM agent_memory.long_term_memory
-WHERE {_OUTSIDE} ORDER BY said DESC, id DESC LIMIT %(most)s
+WHERE {_OUTSIDE} ORDER BY least(said, %(now)s::timestamptz) DESC, id DESC LIMIT %(most)s
 """
-#: The weights were chosen on two people of RealMem and on a chat each of LoCoMo and RealTalk.
+#: The weights were chosen on two people of RealMem and on three chats of LoCoMo and RealTalk. A Chinese character says
+#: as much as three letters, and has three bytes.
 _LIKELY: LiteralString = f"""
 SELECT id, importance, said, messages FROM agent_memory.long_term_memory WHERE {_OUTSIDE}
-ORDER BY ln(greatest(1, char_length(summary))) + 0.3 * ln(importance + 0.05)
-    - ln(2) * extract(epoch FROM %(now)s::timestamptz - said) / 86400 / %(half_life_days)s DESC, id DESC
+ORDER BY ln(greatest(1, octet_length(summary))) + 0.3 * ln(importance + 0.05)
+    - ln(2) * greatest(0, extract(epoch FROM %(now)s::timestamptz - said)) / 86400 / %(half_life_days)s DESC, id DESC
 LIMIT %(most)s
 """
 # A row that stays as it is, is not written again.
@@ -77,8 +74,12 @@ ON CONFLICT (namespace, memory) DO UPDATE SET importance = excluded.importance,
     promoted = excluded.promoted, expires_at = excluded.expires_at
 WHERE (short_term_memory.reason, short_term_memory.expires_at) <> (excluded.reason, excluded.expires_at)
 """
+_COUNT_PROMOTED: LiteralString = f"""
+SELECT count(*) FROM agent_memory.short_term_memory
+WHERE namespace = %s AND reason NOT IN {_FILLING} AND expires_at > %s
+"""
 _LEAST: LiteralString = f"""
-SELECT memory FROM agent_memory.short_term_memory WHERE namespace = %s AND reason <> '{_FILLING}'
+SELECT memory FROM agent_memory.short_term_memory WHERE namespace = %s AND reason NOT IN {_FILLING}
 ORDER BY importance DESC, frequency_score DESC, recency_score DESC, memory DESC OFFSET %s
 """
 
@@ -125,11 +126,6 @@ def promotable_memories(
     return _candidates(conn.execute(_PROMOTABLE, {"namespace": namespace, "importance": importance, "start": start}))
 
 
-def recent_memories(conn: Connection, namespace: int, most: int) -> list[PromotionCandidateRow]:
-    """Return the *most* memories that were said last, latest first. Archived ones are left out."""
-    return _candidates(conn.execute(_RECENT, {"namespace": namespace, "most": most}))
-
-
 def newest_memories(
     conn: Connection, namespace: int, most: int, *, start: datetime, now: datetime
 ) -> list[PromotionCandidateRow]:
@@ -166,10 +162,7 @@ def least_promoted(conn: Connection, namespace: int, most: int) -> list[int]:
 
 def promoted_count(conn: Connection, namespace: int, now: datetime) -> int:
     """Return the number of memories in short-term memory, without those that fill the room."""
-    found = conn.execute(
-        "SELECT count(*) FROM agent_memory.short_term_memory WHERE namespace = %s AND reason <> %s AND expires_at > %s",
-        (namespace, _FILLING, now),
-    ).fetchone()
+    found = conn.execute(_COUNT_PROMOTED, (namespace, now)).fetchone()
     return int(found[0]) if found else 0
 
 

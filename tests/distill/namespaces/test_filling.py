@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import LiteralString
@@ -16,7 +17,7 @@ from interfaces.api import AgentNamespace
 from recall.namespaces.memories import NewMemory, add_memory, model_number, vectors_of
 from recall.namespaces.registry import ensure_namespace
 from recall.namespaces.schema import database
-from recall.namespaces.short_term import PromotionCandidateRow
+from recall.namespaces.short_term import PromotionCandidateRow, likely_memories
 from tests.made_namespaces import NOW, made_namespace, query, talk
 from tests.recall.hashing_embedder import HashingEmbedder
 
@@ -31,9 +32,11 @@ def short_term(url: str, namespace: AgentNamespace) -> list[str]:
     return [text for text, *_ in query(url, _SHORT_TERM, namespace.name)]
 
 
-def add(url: str, namespace: AgentNamespace, text: str, *, days: float = 0, importance: float = 0.5) -> None:
+def add(
+    url: str, namespace: AgentNamespace, text: str, *, days: float = 0, importance: float = 0.5, model: str = "hashing"
+) -> None:
     """Write a memory as a row, without reading any text."""
-    embedder = HashingEmbedder(dimension=384)
+    embedder = HashingEmbedder(model, dimension=384)
     new = NewMemory(
         session="s", category="fact", role="user", source="user", summary=text, importance=importance,
         said=NOW - timedelta(days=days), messages=(), vector=embedder.embed([text])[0],
@@ -182,3 +185,97 @@ def test_like_memories_come_last_and_none_comes_twice(
             expected.append(one)
             kept.append(one)
     assert chosen[: len(expected)] == expected
+
+
+def test_an_empty_question_gets_what_matters_at_present_however_much_there_is(database_url: str) -> None:
+    namespace = made_namespace(database_url, short_term_share=1.0)
+    for number in range(40):
+        add(database_url, namespace, f"Fact {number} of the archive.", days=1)
+    add(database_url, namespace, "The deploy key of Heron is in vault nine.", importance=1.0)
+    namespace.promote(now=NOW)
+    assert "vault nine" in namespace.retrieve("", now=NOW).memories[0].summary
+
+
+def test_a_clock_that_is_ahead_keeps_no_room(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    for number in range(2):
+        add(database_url, namespace, f"The harbour logo is number {number}.", days=-400)
+    add(database_url, namespace, "It 1.", importance=0.01)
+    namespace.promote(now=NOW)
+    assert {expires for *_, expires in query(database_url, _SHORT_TERM, namespace.name)} == {NOW + timedelta(days=30)}
+    add(database_url, namespace, "Ann owns every decision about the budget of the project.")
+    namespace.promote(now=NOW)
+    assert "Ann owns every decision about the budget of the project." in short_term(database_url, namespace)
+
+
+def test_a_chinese_memory_is_as_likely_as_an_english_one(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    add(database_url, namespace, "数据库在周五迁移，所有服务在周四晚上停止接受新的写入。", days=1)
+    add(database_url, namespace, "The database moves on Friday, and all services stop.", days=5)
+    with database(database_url) as conn:
+        number = ensure_namespace(conn, namespace.name, NOW)
+        found = likely_memories(
+            conn, number, 2, start=NOW - timedelta(days=30), now=NOW, half_life_days=7.0
+        )  # fmt: skip
+    assert [one.said for one in found] == [NOW - timedelta(days=1), NOW - timedelta(days=5)]
+
+
+def test_forgetting_leaves_short_term_memory_with_its_room(database_url: str) -> None:
+    namespace = made_namespace(database_url, short_term_share=0.1, short_term_least=1)
+    for number in range(20):
+        talk(namespace, f"I keep heron {number} in the archive of the harbour.", session=f"s{number}")
+    assert len(short_term(database_url, namespace)) == 2
+    for text in short_term(database_url, namespace):
+        ((memory,),) = query(
+            database_url, "SELECT id FROM agent_memory.long_term_memory WHERE summary = %s AND id > 0 "
+            "ORDER BY id DESC LIMIT 1", text,
+        )  # fmt: skip
+        namespace.forget(memory=memory, now=NOW)
+    assert len(short_term(database_url, namespace)) == 1  # of 18, and others than before
+
+
+@pytest.mark.parametrize("broken", ["newest_memories", "vectors_of", "promote_memories"])
+def test_a_failure_of_the_filling_keeps_no_message_unread(
+    database_url: str, broken: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    namespace = made_namespace(database_url)
+    talk(namespace, "I prefer the harbour logo.")
+
+    def fail(*_given: object, **_named: object) -> None:
+        raise OverflowError("it is the year 9999")
+
+    monkeypatch.setattr(f"distill.namespaces.filling.{broken}", fail)
+    with caplog.at_level(logging.WARNING, "agent_home.namespaces"):
+        talk(namespace, "I lead Project Heron in Oslo.", session="s2")
+        assert namespace.promote(now=NOW).filled == ()
+    assert (namespace.stats(now=NOW).pending, namespace.stats(now=NOW).memories) == (0, 2)
+    assert short_term(database_url, namespace) == ["User: I prefer the harbour logo."]
+    assert caplog.messages[0] == "short-term memory was not filled (OverflowError)"
+
+
+def test_after_a_failed_analysis_the_next_message_fills_again(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = made_namespace(database_url)
+    for number in range(60):
+        add(database_url, namespace, f"Fact {number} of the archive.", days=number / 10)
+    with monkeypatch.context() as patch:
+        patch.setattr("distill.namespaces.promotion.promotable_memories", lambda *_, **__: 1 / 0)
+        assert namespace.promote(now=NOW).reason == "recency"
+    assert {reason for _, reason, _ in query(database_url, _SHORT_TERM, namespace.name)} == {"recency"}
+    assert namespace.stats(now=NOW).promote_after == NOW + timedelta(hours=6)
+    talk(namespace, "I prefer the harbour logo.")
+    assert "User: I prefer the harbour logo." in short_term(database_url, namespace)
+    assert len(short_term(database_url, namespace)) == 3
+
+
+def test_vectors_of_an_earlier_model_are_not_compared(database_url: str) -> None:
+    namespace = made_namespace(database_url)
+    add(database_url, namespace, "Rex likes bones.")
+    add(database_url, namespace, "Ann leads Heron.", model="a later model")
+    with database(database_url) as conn:
+        number = ensure_namespace(conn, namespace.name, NOW)
+        ids = query(
+            database_url, "SELECT id FROM agent_memory.long_term_memory WHERE namespace = %s ORDER BY id", number
+        )
+        assert list(vectors_of(conn, number, [one for (one,) in ids])) == [ids[1][0]]
