@@ -107,7 +107,7 @@ def forget_namespace(url: str, name: str) -> None:
     Raises:
         NoSuchNamespace: there is none.
     """
-    with database(url, silent_s=0.0) as conn:  # a large one takes the server minutes
+    with database(url, patient=True) as conn:  # a large one takes the server minutes
         delete_namespace(conn, find_namespace(conn, name))
 
 

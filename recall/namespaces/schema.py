@@ -156,11 +156,12 @@ _MIGRATIONS: tuple[LiteralString, ...] = (_TABLES + _PARTITION,)
 
 
 @contextmanager
-def database(url: str, *, silent_s: float = _SILENT_S) -> Iterator[Connection]:
+def database(url: str, *, patient: bool = False) -> Iterator[Connection]:
     """Yield a connection to the tables at *url*, and make the tables first where they lack.
 
     The transaction is committed at the end, and undone by an exception. What was acknowledged is on the disk. A server
-    that stalls for *silent_s* seconds counts as one that does not answer. With 0, it is waited for.
+    that stalls for a minute counts as one that does not answer. A *patient* caller waits longer for a statement, as
+    long as the server takes other connections.
 
     Raises:
         NoServer: *url* is empty, or the extra ``postgresql`` is not installed.
@@ -168,7 +169,7 @@ def database(url: str, *, silent_s: float = _SILENT_S) -> Iterator[Connection]:
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
     try:
-        with connection(url, silent_s=silent_s) as conn:
+        with connection(url, silent_s=_SILENT_S, patient=patient) as conn:
             migrate(conn, _COMPONENT, _MIGRATIONS)
             yield conn
     except ServerUnavailable as error:

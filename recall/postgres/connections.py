@@ -45,6 +45,10 @@ _CONNECT_S, _LEND_S, _CLOSE_S = 2, 4.0, 2.0
 _SERVER, _APPLICATION = "PostgreSQL", "agent-home"
 #: Seconds after which the connections of a pool end when the network swallows what is sent, and between its probes.
 _LOST_S, _PROBE_S = 30, 10
+#: Seconds without an answer to a statement, after which the server is asked whether it is still there.
+_SILENT_S = 60.0
+#: Connections that a server must refuse one after the other before a long statement is given up.
+_TRIES = 3
 _POOLED: dict[str, Any] = {
     "connect_timeout": _CONNECT_S, "application_name": _APPLICATION, "tcp_user_timeout": _LOST_S * 1000,
     "keepalives_idle": _LOST_S, "keepalives_interval": _PROBE_S, "keepalives_count": 3,
@@ -70,11 +74,12 @@ def has_client() -> bool:
 
 
 @contextmanager
-def connection(url: str, *, limit_s: float = 0.0, silent_s: float = 0.0) -> Iterator[Connection]:
+def connection(url: str, *, limit_s: float = 0.0, silent_s: float = 0.0, patient: bool = False) -> Iterator[Connection]:
     """Yield a connection to the database at *url*. Its transaction is committed at the end, and undone by an exception.
 
-    With *limit_s*, the server has so many seconds for all of the block, and with *silent_s* for each statement of it. A
-    server that stalls then counts as one that does not answer. Nothing else ends a wait for a process that is stopped.
+    With *limit_s*, the server has so many seconds for all of the block. Otherwise it has *silent_s* for each statement
+    of it, and a *patient* caller waits longer, as long as the server takes other connections. A server that stalls
+    counts as one that does not answer. Nothing else ends a wait for processes that are stopped. 0 is no limit.
 
     Raises:
         NoServer: *url* is empty or no address, or the extra ``postgresql`` is not installed.
@@ -89,7 +94,7 @@ def connection(url: str, *, limit_s: float = 0.0, silent_s: float = 0.0) -> Iter
     if server.backoff.wait_s:
         raise ServerUnavailable(_SERVER, url, f"{server.backoff.problem}. Asked again in {server.backoff.wait_s:.0f} s")
     try:
-        with server.lent(limit_s, silent_s) as conn:
+        with server.lent(limit_s, 0.0 if limit_s else silent_s, patient=patient) as conn:
             try:
                 yield conn
             except psycopg.OperationalError as error:
@@ -200,7 +205,7 @@ class _Server:
         return True
 
     @contextmanager
-    def lent(self, limit_s: float, silent_s: float) -> Iterator[Connection]:
+    def lent(self, limit_s: float, silent_s: float, *, patient: bool) -> Iterator[Connection]:
         """Yield a connection that answers, for *limit_s* seconds if that is not 0. See :func:`connection`."""
         pool = self.opened()
         conn = pool.getconn()
@@ -210,10 +215,14 @@ class _Server:
                 pool.drain()
                 conn = pool.getconn()
             try:
-                with _answered_within(silent_s, conn), conn:
+                with _answered_within(silent_s, conn, self.is_alive if patient else None), conn:
                     yield conn
             finally:
                 pool.putconn(conn)
+
+    def is_alive(self) -> bool:
+        """Return whether the server takes another connection. It is asked again, because a busy one may be late."""
+        return any(self.answers() for _ in range(_TRIES))
 
     def close(self) -> None:
         """Close the connections. The next use opens new ones."""
@@ -256,15 +265,18 @@ def _shut_down(conn: Connection) -> None:
 
 
 @contextmanager
-def _answered_within(silent_s: float, conn: Connection) -> Iterator[None]:
-    """Shut the socket of *conn* down when a statement has no answer after *silent_s* seconds, unless that is 0."""
+def _answered_within(silent_s: float, conn: Connection, is_alive: Callable[[], bool] | None = None) -> Iterator[None]:
+    """Shut the socket of *conn* down when a statement has no answer after *silent_s* seconds, unless that is 0.
+
+    With *is_alive*, it has as many seconds again whenever that says yes.
+    """
     if not silent_s:
         yield
         return
     wait: Callable[..., Any] = conn.wait
 
     def limited(steps: Generator[Any, Any, Any], *given: Any, **named: Any) -> Any:
-        return wait(_ended_when_silent(steps, silent_s, conn), *given, **named)
+        return wait(_ended_when_silent(steps, silent_s, conn, is_alive), *given, **named)
 
     conn.wait = limited  # type: ignore[method-assign,assignment]
     try:
@@ -273,7 +285,9 @@ def _answered_within(silent_s: float, conn: Connection) -> Iterator[None]:
         del conn.wait  # that of the class counts again
 
 
-def _ended_when_silent(steps: Generator[Any, Any, Any], silent_s: float, conn: Connection) -> Generator[Any, Any, Any]:
+def _ended_when_silent(
+    steps: Generator[Any, Any, Any], silent_s: float, conn: Connection, is_alive: Callable[[], bool] | None
+) -> Generator[Any, Any, Any]:
     """Pass the *steps* of the client on, which learns several times a second that nothing has come yet."""
     import psycopg
 
@@ -288,7 +302,10 @@ def _ended_when_silent(steps: Generator[Any, Any, Any], silent_s: float, conn: C
                 raise psycopg.OperationalError(f"it said nothing for {silent_s:g} s") from error
             raise
         ready = yield wanted
-        if not ready and time.monotonic() > end:
+        if not ready and not ended and time.monotonic() > end:
+            if is_alive is not None and is_alive():
+                end = time.monotonic() + silent_s
+                continue
             _shut_down(conn)
             ended = True
 
