@@ -103,7 +103,7 @@ class AnswerCacheRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredExchange:
-    """What the memories said to the first words of an exchange. *gold* is ``None`` where it is not known."""
+    """The answer of the memories to the first words of an exchange. *gold* is ``None`` where it is not known."""
 
     first: bool
     found: bool
