@@ -20,7 +20,7 @@ from tests.doomed import ForkServer
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
 
-SESSIONS = 26
+SESSIONS = 16
 
 #: Forks a process for each kill: it closes all that waits, and kills itself with its git at one step. Each step comes
 #: round again until every session is closed. Prints which step was hit how often. Arguments: home, present, spared one.

@@ -52,6 +52,7 @@ def settled(bot: SlackBot, count: int) -> None:
 def test_an_idle_thread_becomes_memory_with_its_speakers(slack: SlackServer, bot: SlackBot, owned_home: Home) -> None:
     thread = talk(slack, PUBLIC, DECISION)
     slack.say(PUBLIC, MARA, "I prefer MySQL for the billing service.", thread=thread)
+    wait_for(lambda: bot.door._record.threads()[0].last_user == MARA)
     settled(bot, 1)
     assert bot.idle.close_due() == []  # somebody wrote just now
     assert len(idle(bot)) == 1
