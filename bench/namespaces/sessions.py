@@ -230,11 +230,12 @@ class _SessionsRun:
         )  # fmt: skip
 
     def _promote_until(self, name: str, end: datetime) -> None:
-        """Do the promotions that are due up to *end*, each at its own time."""
+        """Do the promotions that are due up to *end*, each at its own time, or when the last exchange was read."""
         while name in self.ended:
             due = self._counts(name, end).promote_after
             if due is None or due > end:
                 return
+            due = max(due, self.ended[name])  # after a pause it is due at once, and not before what was read
             with _timed(self.promote_ms):
                 done = promote_namespace(
                     self._url, name, settings=SETTINGS, embedder=self._embedder, guard=self._guard, now=due,
