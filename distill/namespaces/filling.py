@@ -1,6 +1,6 @@
 """Fill the room that the thresholds of promotion leave in short-term memory.
 
-The thresholds alone leave it empty where people come every few days: hardly anything is mentioned four times in a day.
+The thresholds alone leave it nearly empty where people come every few days: few things are mentioned four times in one.
 So whatever room is left is filled each time that messages were read. One half is for what was said last, because the
 next question is often about it. The other half is for the memories that are most likely to be asked about: recent,
 important ones that say much, and no two that say nearly the same.
