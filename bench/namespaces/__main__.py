@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=2_000, help="questions of `rows`")
     parser.add_argument("--people", type=int, default=5, help="people of `sessions`, 205 sessions each")
     parser.add_argument("--sessions", type=int, default=_SESSIONS, help="sessions, most of them copies")
+    parser.add_argument("--thresholds-alone", action="store_true", help="`sessions` without filling short-term memory")
     parser.add_argument("--folder", type=Path, help="put the database here (default: a temporary folder)")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/namespaces.md")
     options = parser.parse_args(arguments)
@@ -100,7 +101,9 @@ def _sessions(
 ) -> tuple[Sequence[str], list[Sequence[str]], str]:
     people = sorted((options.data / "realmem").glob("*.queries.jsonl"))[: options.people]
     copies = max(1, round(options.sessions / max(1, 205 * len(people))))
-    run, short_term = run_sessions(url, options.data, embedder, people=options.people, copies=copies)
+    run, short_term = run_sessions(
+        url, options.data, embedder, people=options.people, copies=copies, fill=not options.thresholds_alone
+    )
     rows: list[Sequence[str]] = [
         ["sessions / namespaces / memories", f"{run.sessions} / {run.namespaces} / {run.memories}"],
         [

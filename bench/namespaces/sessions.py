@@ -114,9 +114,11 @@ class AnsweredExchange:
 
 
 def run_sessions(
-    url: str, data: Path, embedder: Embedder | None, *, people: int, copies: int
+    url: str, data: Path, embedder: Embedder | None, *, people: int, copies: int, fill: bool
 ) -> tuple[SessionsRow, list[ShortTermRow]]:
     """Run the sessions of the first *people* and of two other sources, copy the people so often, and ask all of them.
+
+    Without *fill*, short-term memory has what passes the thresholds, and nothing else.
 
     Raises:
         FileNotFoundError: the data is absent.
@@ -124,12 +126,12 @@ def run_sessions(
     transcripts = sorted((data / "realmem").glob("*.transcript.jsonl.gz"))[:people]
     if not transcripts:
         raise FileNotFoundError(data / "realmem")
-    run = _SessionsRun(url, embedder)
+    run = _SessionsRun(url, embedder, fill=fill)
     for transcript in transcripts:
         run.play(_name(transcript), transcript)
     asked = dict(run.asked)
     for source in ("locomo", "realtalk"):
-        others = _SessionsRun(url, embedder)
+        others = _SessionsRun(url, embedder, fill=fill)
         for transcript in sorted((data / source).glob("*.transcript.jsonl")):
             others.play(_name(transcript), transcript)
         asked |= others.asked
@@ -177,8 +179,9 @@ def _share(values: Iterable[float]) -> float:
 class _SessionsRun:
     """One run of sessions of one source, with the times of its steps in milliseconds."""
 
-    def __init__(self, url: str, embedder: Embedder | None) -> None:
+    def __init__(self, url: str, embedder: Embedder | None, *, fill: bool) -> None:
         self._url, self._embedder, self._guard = url, embedder, NamespaceGuard()
+        self._settings = replace(SETTINGS, fill=fill)
         self.record_ms: list[float] = []
         self.process_ms: list[float] = []
         self.promote_ms: list[float] = []
@@ -202,7 +205,7 @@ class _SessionsRun:
                     record_exchanges(self._url, name, [exchange], guard=self._guard, now=now)
                 with _timed(self.process_ms):
                     process_messages(
-                        self._url, name, settings=SETTINGS, embedder=self._embedder, guard=self._guard, now=now
+                        self._url, name, settings=self._settings, embedder=self._embedder, guard=self._guard, now=now
                     )
                 self.ended[name] = max(now, self.ended.get(name, now))
             self.sessions += 1
@@ -217,7 +220,7 @@ class _SessionsRun:
         gold = frozenset[str]().union(
             *(golds.get(turn, ()) for turn in turns_of(f"{exchange.session}#{exchange.message_id}"))
         )
-        found = retrieve(self._url, name, question, settings=SETTINGS, embedder=self._embedder, now=now).memories
+        found = retrieve(self._url, name, question, settings=self._settings, embedder=self._embedder, now=now).memories
         without = _WITHOUT if gold else None
         plain = (
             retrieve(self._url, name, question, settings=without, embedder=self._embedder, now=now).memories
@@ -238,7 +241,7 @@ class _SessionsRun:
             due = max(due, self.ended[name])  # after a pause it is due at once, and not before what was read
             with _timed(self.promote_ms):
                 done = promote_namespace(
-                    self._url, name, settings=SETTINGS, embedder=self._embedder, guard=self._guard, now=due,
+                    self._url, name, settings=self._settings, embedder=self._embedder, guard=self._guard, now=due,
                     if_due=True,
                 )  # fmt: skip
             self.promoted += len(done.promoted)
