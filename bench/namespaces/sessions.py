@@ -35,8 +35,8 @@ __all__ = ["AnswerCacheRow", "SessionsRow", "ShortTermRow", "cache_rows", "run_s
 
 SETTINGS = NamespaceSettings()
 _WITHOUT = replace(SETTINGS, essential=0)
-#: Conversations on which the choice for short-term memory was made.
-CHOSEN_ON = ("adeleke-okonjo", "ethan-hunt", "conv-26", "conv-42", "chat01")
+#: Conversations on which the choice for short-term memory was made, or the curves of relevance.
+CHOSEN_ON = ("adeleke-okonjo", "ethan-hunt", "conv-26", "conv-30", "conv-42", "chat01")
 #: Columns of the tables that are copied, besides the namespace.
 _COLUMNS: Mapping[LiteralString, LiteralString] = {
     "long_term_memory": "id, session, category, role, source, summary, words, importance, retention_type, said, made, "
@@ -221,10 +221,9 @@ class _SessionsRun:
             *(golds.get(turn, ()) for turn in turns_of(f"{exchange.session}#{exchange.message_id}"))
         )
         found = retrieve(self._url, name, question, settings=self._settings, embedder=self._embedder, now=now).memories
-        without = _WITHOUT if gold else None
         plain = (
-            retrieve(self._url, name, question, settings=without, embedder=self._embedder, now=now).memories
-            if without else ()
+            retrieve(self._url, name, question, settings=_WITHOUT, embedder=self._embedder, now=now).memories
+            if gold else ()
         )  # fmt: skip
         return AnsweredExchange(
             first=first, found=bool(found), hit=any(one.essential for one in found),

@@ -154,17 +154,21 @@ def retrieve(
         readable = readable_namespaces(conn, find_namespace(conn, name))
         versions = tuple((one.id, one.version) for one in readable)
         kept = cache.get((url, name), key, versions, now) if cache is not None else None
-        if kept is not None and cache is not None:
-            cache.count_answer(found=bool(kept.memories), short_term=any(one.essential for one in kept.memories))
+        if kept is not None:
+            _count(cache, kept)
             return replace(kept, cached=True, ms=_since(started))
         vector, degraded = _embedded(embedder, asked, reason, cache)
         answer, expires = _answered(conn, name, readable, asked, vector, embedder, settings, now)
     answer = replace(answer, degraded=degraded, ms=_since(started))
-    if cache is not None:
-        cache.count_answer(found=bool(answer.memories), short_term=any(one.essential for one in answer.memories))
+    _count(cache, answer)
     if cache is not None and not degraded:
         cache.keep((url, name), key, versions, answer, min([now + timedelta(seconds=settings.cache_s), *expires]))
     return answer
+
+
+def _count(cache: AnswerCache[RetrievedMemories] | None, answer: RetrievedMemories) -> None:
+    if cache is not None:
+        cache.count_answer(found=bool(answer.memories), short_term=any(one.essential for one in answer.memories))
 
 
 def _embedded(
@@ -242,8 +246,7 @@ def _chosen(
     """Yield the memories of an answer, each with its relevance and whether it is essential, essential ones first.
 
     Of short-term memory those stand for it that fit the question best. A question about nothing in particular has them
-    whatever their relevance. What fits equally well is ordered by importance, and then
-    the latest comes first.
+    whatever their relevance. What fits equally well is ordered by importance, and then the latest comes first.
     """
     cjk = _is_cjk(asked)
     scored = [(row, relevance(row.cosine, row.words, memories=row.memories, cjk=cjk)) for row in rows]

@@ -23,8 +23,6 @@ __all__ = ["DIMENSION", "database", "part_of"]
 #: Length of a vector.
 DIMENSION = 384
 _COMPONENT = "namespaces"
-#: Seconds without an answer to a statement. One may wait for a batch of messages that another process reads.
-_SILENT_S = 60.0
 #: Partitions of a large table.
 _PARTITIONS: LiteralString = "16"
 
@@ -169,7 +167,7 @@ def database(url: str, *, patient: bool = False) -> Iterator[Connection]:
         DatabaseFailed: the server answered with an error that the block did not catch.
     """
     try:
-        with connection(url, silent_s=_SILENT_S, patient=patient) as conn:
+        with connection(url, patient=patient) as conn:
             migrate(conn, _COMPONENT, _MIGRATIONS)
             yield conn
     except ServerUnavailable as error:

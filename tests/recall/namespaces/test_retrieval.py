@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interfaces.api import AgentNamespace
+from interfaces.api.namespace import cache_counts
 from recall.errors import ModelError
 from tests.made_namespaces import NOW, made_namespace, query, summaries, talk
 from tests.recall.hashing_embedder import HashingEmbedder, Vectors
@@ -164,6 +165,18 @@ def test_an_answer_is_kept_until_something_changes(database_url: str) -> None:
     talk(namespace, "I prefer the harbour song.", session="s2")
     third = namespace.retrieve("harbour", now=NOW)
     assert (third.cached, len(third.memories)) == (False, 2)
+
+
+def test_answers_are_counted_by_where_they_came_from(database_url: str) -> None:
+    namespace = made_namespace(database_url, cache_answers=771)  # a cache that no other test has
+    talk(namespace, "I prefer the harbour logo.")
+    for question in ("harbour", "harbour", "xylophone quartet"):
+        namespace.retrieve(question, now=NOW)
+    talk(namespace, "I lead Project Heron in Oslo.", session="s2")
+    namespace.retrieve("harbour", now=NOW)
+    counts = cache_counts(namespace.settings)
+    assert (counts.hits, counts.misses, counts.known, counts.found, counts.short_term) == (1, 3, 1, 3, 3)
+    assert counts.short_term_rate == 3 / 4
 
 
 def test_no_answer_is_given_again_after_another_process_changed_something(database_url: str) -> None:
